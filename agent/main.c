@@ -1,0 +1,5 @@
+// musterd: the agent in each pod.
+int main(void)
+{
+    return 125;
+}

@@ -1,0 +1,10 @@
+noinst_LIBRARIES += common/libcommon.a
+common_libcommon_a_SOURCES = \
+	%D%/buf.c %D%/buf.h \
+	%D%/err.c %D%/err.h \
+	%D%/log.c %D%/log.h \
+	%D%/loop.c %D%/loop.h \
+	%D%/mem.c %D%/mem.h \
+	%D%/proc.c %D%/proc.h \
+	%D%/strv.c %D%/strv.h
+COMMON_LIBS = common/libcommon.a $(EVENT_LIBS)

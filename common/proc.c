@@ -1,0 +1,320 @@
+// Find, start and end processes.
+#include "common/proc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/mem.h"
+
+static bool is_program(const char *path, int *why)
+{
+    struct stat st;
+    if (stat(path, &st) < 0) {
+        *why = errno;
+        return false;
+    }
+    if (S_ISDIR(st.st_mode)) {
+        *why = EISDIR;
+        return false;
+    }
+    if (access(path, X_OK) < 0) {
+        *why = errno;
+        return false;
+    }
+    return true;
+}
+
+static char *resolve_slash(const char *program, const char *dir, struct err *err)
+{
+    int why = 0;
+    char *path = program[0] == '/' || dir == NULL ? xstrdup(program)
+                                                  : xasprintf("%s/%s", dir, program);
+    if (is_program(path, &why))
+        return path;
+    bool gone = why == ENOENT || why == ENOTDIR;
+    err_set_kind(err, gone ? "PROGRAM_NOT_FOUND" : "PROGRAM_NOT_EXECUTABLE",
+                 gone ? 127 : 126, "program %s: %s", path, strerror(why));
+    free(path);
+    return NULL;
+}
+
+char *proc_resolve(const char *program, const char *path, const char *dir,
+                   struct err *err)
+{
+    if (strchr(program, '/') != NULL)
+        return resolve_slash(program, dir, err);
+    if (path == NULL || path[0] == '\0')
+        path = "/usr/local/bin:/usr/bin:/bin";
+    bool denied = false;
+    for (const char *p = path; program[0] != '\0';) {
+        size_t len = strcspn(p, ":");
+        const char *base = len > 0 && p[0] == '/' ? "" : dir != NULL ? dir : ".";
+        char *full = xasprintf("%s%s%.*s/%s", base, base[0] ? "/" : "", (int)len, p,
+                               program);
+        int why = 0;
+        if (is_program(full, &why))
+            return full;
+        denied = denied || why == EACCES;
+        free(full);
+        if (p[len] == '\0')
+            break;
+        p += len + 1;
+    }
+    if (denied)
+        err_set_kind(err, "PROGRAM_NOT_EXECUTABLE", 126,
+                     "program %s: found in PATH, but not executable (PATH=%s)", program,
+                     path);
+    else
+        err_set_kind(err, "PROGRAM_NOT_FOUND", 127,
+                     "program %s: not found in PATH (PATH=%s)", program, path);
+    return NULL;
+}
+
+static void reset_signals(void)
+{
+    struct sigaction dfl = {.sa_handler = SIG_DFL};
+    for (int s = 1; s < NSIG; s++)
+        sigaction(s, &dfl, NULL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+// Put the wanted fds to their numbers: first above all targets, then in place; close the
+// rest. *report moves out of the way too. Returns -1 with errno.
+static int place_fds(const struct proc_spec *spec, int *report)
+{
+    int moved[PROC_FDS_MAX], top = 2;
+    for (size_t i = 0; i < spec->nfds; i++)
+        top = spec->fds[i].to > top ? spec->fds[i].to : top;
+    for (size_t i = 0; i < spec->nfds; i++)
+        if ((moved[i] = fcntl(spec->fds[i].from, F_DUPFD_CLOEXEC, top + 2)) < 0)
+            return -1;
+    if ((*report = fcntl(*report, F_DUPFD_CLOEXEC, top + 2)) < 0)
+        return -1;
+    close_range(3, (unsigned)top + 1, 0);
+    for (size_t i = 0; i < spec->nfds; i++)
+        if (dup2(moved[i], spec->fds[i].to) < 0)
+            return -1;
+    if (dup3(*report, top + 1, O_CLOEXEC) < 0)
+        return -1;
+    *report = top + 1;
+    close_range((unsigned)top + 2, ~0U, 0);
+    return 0;
+}
+
+static void child(const struct proc_spec *spec, int report, pid_t parent)
+    __attribute__((noreturn));
+
+static void child(const struct proc_spec *spec, int report, pid_t parent)
+{
+    if (spec->own_session)
+        setsid();
+    else if (spec->own_group)
+        setpgid(0, 0);
+    if (spec->death_signal != 0) {
+        prctl(PR_SET_PDEATHSIG, spec->death_signal);
+        if (getppid() != parent)
+            _exit(127);
+    }
+    if (place_fds(spec, &report) == 0 && (spec->dir == NULL || chdir(spec->dir) == 0)) {
+        reset_signals();
+        execve(spec->path, spec->argv, spec->envp);
+    }
+    int why = errno;
+    ssize_t n = write(report, &why, sizeof why);
+    (void)n;
+    _exit(127);
+}
+
+pid_t proc_spawn(const struct proc_spec *spec, struct err *err)
+{
+    int report[2];
+    if (pipe2(report, O_CLOEXEC) < 0) {
+        err_set_errno(err, errno, "cannot start %s: pipe", spec->path);
+        return -1;
+    }
+    // All signals wait while the child still has our handlers.
+    sigset_t all, old;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &old);
+    pid_t parent = getpid(), pid = fork();
+    if (pid == 0)
+        child(spec, report[1], parent);
+    int why = errno;
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    close(report[1]);
+    if (pid < 0) {
+        close(report[0]);
+        err_set_errno(err, why, "cannot start %s: fork", spec->path);
+        return -1;
+    }
+    ssize_t n;
+    do
+        n = read(report[0], &why, sizeof why);
+    while (n < 0 && errno == EINTR);
+    close(report[0]);
+    if (n != (ssize_t)sizeof why)
+        return pid;
+    waitpid(pid, NULL, 0);
+    bool gone = why == ENOENT || why == ENOTDIR;
+    err_set_kind(err, gone ? "PROGRAM_NOT_FOUND" : "PROGRAM_NOT_EXECUTABLE",
+                 gone ? 127 : 126, "cannot start %s%s%s: %s%s", spec->path,
+                 spec->dir != NULL ? " in " : "", spec->dir != NULL ? spec->dir : "",
+                 strerror(why),
+                 why == ENOEXEC ? " (neither a binary of this machine nor a script "
+                                  "with a #! line)"
+                 : why == ENOENT ? " (the program, its interpreter or its directory)"
+                                 : "");
+    return -1;
+}
+
+// ---- process trees ----------------------------------------------------------
+
+struct entry {
+    pid_t pid, ppid;
+    char state;
+};
+
+static bool read_stat(pid_t pid, struct entry *e)
+{
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    if (n <= 0)
+        return false;
+    text[n] = '\0';
+    char *after = strrchr(text, ')'); // the name may hold anything
+    int ppid = 0;
+    if (after == NULL || sscanf(after + 1, " %c %d", &e->state, &ppid) != 2)
+        return false;
+    e->pid = pid;
+    e->ppid = ppid;
+    return true;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+    pid_t x = ((const struct entry *)a)->pid, y = ((const struct entry *)b)->pid;
+    return (x > y) - (x < y);
+}
+
+// All processes, ordered by pid.
+static struct entry *snapshot(size_t *count)
+{
+    size_t n = 0, cap = 256;
+    struct entry *all = xmalloc(cap * sizeof *all);
+    DIR *dir = opendir("/proc");
+    for (struct dirent *d; dir != NULL && (d = readdir(dir)) != NULL;) {
+        if (d->d_name[0] < '0' || d->d_name[0] > '9')
+            continue;
+        if (n == cap)
+            all = xrealloc(all, cap *= 2, sizeof *all);
+        n += read_stat((pid_t)atoi(d->d_name), &all[n]) ? 1 : 0;
+    }
+    if (dir != NULL)
+        closedir(dir);
+    qsort(all, n, sizeof *all, by_pid);
+    *count = n;
+    return all;
+}
+
+// Walks up from *e: is root above it, and `except` not on the way (nor *e itself)?
+static bool descends(const struct entry *all, size_t n, const struct entry *e, pid_t root,
+                     pid_t except)
+{
+    for (size_t steps = 0; e != NULL && steps <= n; steps++) {
+        if (e->pid == except)
+            return false;
+        if (e->ppid == root)
+            return true;
+        struct entry key = {.pid = e->ppid};
+        e = bsearch(&key, all, n, sizeof *all, by_pid);
+    }
+    return false;
+}
+
+size_t proc_descendants(pid_t root, pid_t *pids, size_t max)
+{
+    size_t n, found = 0;
+    CLEANUP_FREE struct entry *all = snapshot(&n);
+    for (size_t i = 0; i < n; i++) {
+        if (all[i].state == 'Z' || !descends(all, n, &all[i], root, 0))
+            continue;
+        if (found < max)
+            pids[found] = all[i].pid;
+        found++;
+    }
+    return found;
+}
+
+size_t proc_kill_descendants(pid_t root, int sig, pid_t except)
+{
+    size_t n, sent = 0;
+    CLEANUP_FREE struct entry *all = snapshot(&n);
+    for (size_t i = 0; i < n; i++)
+        if (all[i].state != 'Z' && descends(all, n, &all[i], root, except) &&
+            kill(all[i].pid, sig) == 0)
+            sent++;
+    return sent;
+}
+
+void proc_comm(pid_t pid, char *out, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+    snprintf(out, size, "?");
+    CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, out, size - 1);
+    if (n <= 0)
+        return;
+    out[n] = '\0';
+    out[strcspn(out, "\n")] = '\0';
+}
+
+char proc_state(pid_t pid)
+{
+    struct entry e;
+    return read_stat(pid, &e) ? e.state : '\0';
+}
+
+// ---- texts and fds ----------------------------------------------------------
+
+char *proc_status_text(int status)
+{
+    if (WIFSIGNALED(status)) {
+        const char *name = sigabbrev_np(WTERMSIG(status));
+        return xasprintf("signal %d (SIG%s)%s", WTERMSIG(status), name ? name : "?",
+                         WCOREDUMP(status) ? ", core dumped" : "");
+    }
+    return xasprintf("exit code %d", WEXITSTATUS(status));
+}
+
+int proc_status_code(int status)
+{
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int proc_set_nonblock(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+    return flags < 0 ? -1 : fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+}
+
+int proc_set_cloexec(int fd)
+{
+    return fcntl(fd, F_SETFD, FD_CLOEXEC);
+}

@@ -1,0 +1,60 @@
+// Processes: find a program, start it, and end whole trees of them.
+#ifndef MUSTER_COMMON_PROC_H
+#define MUSTER_COMMON_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "common/err.h"
+
+// The path that execve(2) would need for `program` as execvp(3) finds it: as it is when
+// it holds a slash (relative to dir), else searched in `path` (a PATH value; NULL: the
+// default path). err->code is 127 (not found) or 126 (not executable). Caller frees.
+char *proc_resolve(const char *program, const char *path, const char *dir,
+                   struct err *err);
+
+enum { PROC_FDS_MAX = 16 };
+
+struct proc_fd {
+    int from; // fd here
+    int to;   // its number in the child
+};
+
+struct proc_spec {
+    const char *path;
+    char *const *argv;
+    char *const *envp;
+    const char *dir;           // NULL: as the parent's
+    const struct proc_fd *fds; // what the child gets; 0 to 2 stay where not named here,
+    size_t nfds;               // all others are closed; at most PROC_FDS_MAX
+    bool own_session;  // setsid()
+    bool own_group;    // setpgid(0, 0)
+    int death_signal;  // PR_SET_PDEATHSIG; 0: none
+};
+
+// Fork and exec. Signals are reset and unblocked in the child. A failed exec is an error
+// here (err->code 126 or 127), not an exit code. Returns the pid or -1.
+pid_t proc_spawn(const struct proc_spec *spec, struct err *err);
+
+// Pids of all descendants of `root` (without it), from /proc: at most `max` are stored;
+// returns how many there are. Zombies are left out.
+size_t proc_descendants(pid_t root, pid_t *pids, size_t max);
+// Send `sig` to every descendant of `root` but `except` (0: none) and its descendants.
+// Returns how many were signalled.
+size_t proc_kill_descendants(pid_t root, int sig, pid_t except);
+// The command name of a process ("?" when it is gone), for texts.
+void proc_comm(pid_t pid, char *out, size_t size);
+// State letter of /proc/PID/stat ('D', 'Z', ...), 0 when it is gone.
+char proc_state(pid_t pid);
+
+// "exit code 3" or "signal 9 (SIGKILL)" for a wait(2) status. Caller frees.
+char *proc_status_text(int status);
+// Shell's number for a wait(2) status: the exit code, or 128+signal.
+int proc_status_code(int status);
+
+// fd helpers; both return -1 with errno on failure.
+int proc_set_nonblock(int fd);
+int proc_set_cloexec(int fd);
+
+#endif

@@ -1,0 +1,108 @@
+// String vectors and environments.
+#include "common/strv.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+
+void strv_add_steal(struct strv *s, char *text)
+{
+    if (s->n + 2 > s->cap) {
+        s->cap = s->cap > 0 ? s->cap * 2 : 8;
+        s->v = xrealloc(s->v, s->cap, sizeof *s->v);
+    }
+    s->v[s->n++] = text;
+    s->v[s->n] = NULL;
+}
+
+void strv_add(struct strv *s, const char *text)
+{
+    strv_add_steal(s, xstrdup(text));
+}
+
+void strv_addf(struct strv *s, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    strv_add_steal(s, xvasprintf(fmt, ap));
+    va_end(ap);
+}
+
+void strv_add_all(struct strv *s, char *const *texts, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        strv_add(s, texts[i]);
+}
+
+void strv_remove(struct strv *s, size_t i)
+{
+    free(s->v[i]);
+    memmove(&s->v[i], &s->v[i + 1], (s->n - i) * sizeof *s->v);
+    s->n--;
+}
+
+void strv_free(struct strv *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        free(s->v[i]);
+    free(s->v);
+    *s = (struct strv)STRV_INIT;
+}
+
+static size_t find(const struct strv *s, const char *name, size_t len)
+{
+    for (size_t i = s->n; i-- > 0;)
+        if (strncmp(s->v[i], name, len) == 0 && s->v[i][len] == '=')
+            return i;
+    return s->n;
+}
+
+const char *strv_getenv(const struct strv *s, const char *name)
+{
+    size_t len = strlen(name), i = find(s, name, len);
+    return i < s->n ? s->v[i] + len + 1 : NULL;
+}
+
+void strv_putenv(struct strv *s, const char *entry)
+{
+    const char *eq = strchr(entry, '=');
+    size_t i = find(s, entry, eq != NULL ? (size_t)(eq - entry) : strlen(entry));
+    if (i == s->n) {
+        strv_add(s, entry);
+        return;
+    }
+    free(s->v[i]);
+    s->v[i] = xstrdup(entry);
+}
+
+void strv_setenv(struct strv *s, const char *name, const char *value)
+{
+    CLEANUP_FREE char *entry = xasprintf("%s=%s", name, value);
+    strv_putenv(s, entry);
+}
+
+void strv_setenvf(struct strv *s, const char *name, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    CLEANUP_FREE char *value = xvasprintf(fmt, ap);
+    va_end(ap);
+    strv_setenv(s, name, value);
+}
+
+void strv_unsetenv_prefix(struct strv *s, const char *prefix)
+{
+    size_t len = strlen(prefix);
+    for (size_t i = s->n; i-- > 0;)
+        if (strncmp(s->v[i], prefix, len) == 0)
+            strv_remove(s, i);
+}
+
+void strv_unsetenv(struct strv *s, const char *name)
+{
+    size_t i, len = strlen(name);
+    while ((i = find(s, name, len)) < s->n)
+        strv_remove(s, i);
+}

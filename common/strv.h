@@ -1,0 +1,36 @@
+// A growing, NULL-terminated vector of owned strings: argv, environments, lists.
+#ifndef MUSTER_COMMON_STRV_H
+#define MUSTER_COMMON_STRV_H
+
+#include <stddef.h>
+
+struct strv {
+    char **v; // NULL-terminated once anything was added; owned
+    size_t n;
+    size_t cap;
+};
+
+#define STRV_INIT                                                                        \
+    {                                                                                    \
+        0                                                                                \
+    }
+#define STRV_AUTO __attribute__((cleanup(strv_free))) struct strv
+
+void strv_add(struct strv *s, const char *text);
+void strv_add_steal(struct strv *s, char *text);
+void strv_addf(struct strv *s, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void strv_add_all(struct strv *s, char *const *texts, size_t n);
+void strv_remove(struct strv *s, size_t i);
+void strv_free(struct strv *s);
+
+// Environments: entries "NAME=VALUE". The last entry of a name counts and there is one.
+const char *strv_getenv(const struct strv *s, const char *name); // NULL: not set
+void strv_setenv(struct strv *s, const char *name, const char *value);
+void strv_putenv(struct strv *s, const char *entry); // "NAME=VALUE", replaces NAME
+void strv_setenvf(struct strv *s, const char *name, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void strv_unsetenv_prefix(struct strv *s, const char *prefix); // all names beginning so
+void strv_unsetenv(struct strv *s, const char *name);
+
+#endif

@@ -1,0 +1,52 @@
+// Where members come from: one interface over all sources, in the event loop.
+//
+// A source never guesses: what it cannot read is an error that names file, line, column and
+// word. Members that are named but have no address yet are reported with the reason, and
+// asked for again (bounded by whoever waits) until source_destroy().
+#ifndef MUSTER_HOSTFILE_SOURCE_H
+#define MUSTER_HOSTFILE_SOURCE_H
+
+#include "common/err.h"
+#include "hostfile/members.h"
+
+struct event_base;
+struct log;
+struct source;
+
+enum source_kind {
+    SOURCE_LOCAL,    // this machine: one member, its hostname, 127.0.0.1, no port
+    SOURCE_HOSTFILE, // text: path of the file
+    SOURCE_HOSTS,    // text: "a:2,b:2,[fd00::5]:4"; a bare host is 1 slot
+    SOURCE_DNS,      // text: name of a headless Service
+    SOURCE_PODS,     // text: "train-[0-3].train": one member a name
+};
+
+struct source_spec {
+    enum source_kind kind;
+    const char *text;
+    int slots;               // slots of members without a count of their own; -1: none
+    const char *resolv_conf; // NULL: /etc/resolv.conf
+    const char *hosts_file;  // NULL: /etc/hosts
+};
+
+struct source_ops {
+    // What is known now. Called after each round: first as soon as everything was asked
+    // once, then whenever something changed. Borrowed: copy what you keep.
+    void (*update)(void *arg, const struct members *members);
+    // The source is unusable (unreadable, malformed, empty); nothing more comes.
+    void (*failed)(void *arg, const struct err *err);
+};
+
+// "hostfile /etc/mpi/hostfile", "headless Service train", ... Caller frees.
+char *source_describe(const struct source_spec *spec);
+// True when later rounds can bring members that were not there before (DNS).
+bool source_can_grow(const struct source_spec *spec);
+
+// Starts asking from the loop; callbacks never come from inside this call. NULL with err
+// when the spec cannot work at all (bad syntax).
+struct source *source_start(struct event_base *base, const struct source_spec *spec,
+                            const struct source_ops *ops, void *arg, struct log *log,
+                            struct err *err);
+void source_destroy(struct source *s); // NULL-safe; also from inside a callback
+
+#endif

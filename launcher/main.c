@@ -1,0 +1,44 @@
+// muster: the launcher. Finds the subcommand; each has a file of its own.
+#include <stdio.h>
+#include <string.h>
+
+#include "config.h"
+#include "launcher/cmd.h"
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *help;
+} commands[] = {
+    {"run", cmd_run, "start a program on the ranks of the group"},
+    {"roll", cmd_roll, "print the members that a source gives (a dry run)"},
+    {"keygen", cmd_keygen, "make the group's key ring in a directory"},
+};
+
+static void usage(FILE *out)
+{
+    fputs("Usage: muster COMMAND [OPTION...]\n\nCommands:\n", out);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].help);
+    fputs("\n`muster COMMAND --help` tells its options.\n", out);
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(name, commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
+        printf("muster %s\n", MUSTER_VERSION);
+        return 0;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+        usage(stdout);
+        return 0;
+    }
+    if (name[0] != '\0')
+        fprintf(stderr, "muster: there is no command '%s'\n", name);
+    usage(stderr);
+    return 125;
+}

@@ -1,0 +1,2 @@
+bin_PROGRAMS += sidecar/muster-sidecar
+sidecar_muster_sidecar_SOURCES = %D%/main.c

@@ -1,0 +1,10 @@
+if HAVE_CRITERION
+UNIT_LIBS = $(CRITERION_LIBS)
+include tests/unit/common.mk
+include tests/unit/hostfile.mk
+include tests/unit/wire.mk
+include tests/unit/agent.mk
+include tests/unit/launcher.mk
+endif
+include tests/podbox/local.mk
+include tests/mpi/local.mk

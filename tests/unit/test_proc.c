@@ -1,0 +1,107 @@
+// Finding, starting and ending processes.
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/mem.h"
+#include "common/proc.h"
+
+extern char **environ;
+
+Test(proc, resolves_as_the_shell_does)
+{
+    ERR_AUTO err = ERR_INIT;
+    CLEANUP_FREE char *sh = proc_resolve("sh", "/nowhere:/bin", NULL, &err);
+    cr_assert_str_eq(sh, "/bin/sh");
+    CLEANUP_FREE char *rel = proc_resolve("./sh", NULL, "/bin", &err);
+    cr_assert_str_eq(rel, "/bin/./sh");
+}
+
+Test(proc, tells_missing_from_not_executable)
+{
+    ERR_AUTO err = ERR_INIT;
+    cr_assert_null(proc_resolve("no-such-program", "/bin", NULL, &err));
+    cr_assert_eq(err.code, 127);
+    cr_assert_null(proc_resolve("", "/bin", NULL, &err));
+    cr_assert_eq(err.code, 127);
+    cr_assert_null(proc_resolve("/etc", NULL, NULL, &err));
+    cr_assert_eq(err.code, 126);
+    cr_assert_not_null(strstr(err.text, "/etc"));
+}
+
+Test(proc, places_fds_even_when_they_cross)
+{
+    ERR_AUTO err = ERR_INIT;
+    int a[2], b[2];
+    cr_assert_eq(pipe(a) | pipe(b), 0);
+    // The write ends swap numbers in the child.
+    struct proc_fd fds[] = {{a[1], b[1]}, {b[1], a[1]}};
+    CLEANUP_FREE char *script =
+        xasprintf("echo from-a >&%d; echo from-b >&%d; ls /proc/self/fd | wc -l >&%d",
+                  b[1], a[1], a[1]);
+    char *argv[] = {(char[]){"sh"}, (char[]){"-c"}, script, NULL};
+    struct proc_spec spec = {
+        .path = "/bin/sh", .argv = argv, .envp = environ, .fds = fds, .nfds = 2};
+    pid_t pid = proc_spawn(&spec, &err);
+    cr_assert_gt(pid, 0, "%s", err_text(&err));
+    close(a[1]);
+    close(b[1]);
+    char text[64] = "";
+    cr_assert_eq(read(a[0], text, sizeof text), 7);
+    cr_assert_eq(strncmp(text, "from-a\n", 7), 0);
+    waitpid(pid, NULL, 0);
+    memset(text, 0, sizeof text);
+    cr_assert_gt(read(b[0], text, sizeof text - 1), 0);
+    // 0, 1, 2, the two, and what ls itself opens (its pipe end is 1)
+    cr_assert_str_eq(text, "from-b\n6\n");
+}
+
+Test(proc, a_failed_exec_is_an_error_here)
+{
+    ERR_AUTO err = ERR_INIT;
+    char *argv[] = {(char[]){"x"}, NULL};
+    struct proc_spec spec = {.path = "/etc/passwd", .argv = argv, .envp = environ};
+    cr_assert_eq(proc_spawn(&spec, &err), -1);
+    cr_assert_eq(err.code, 126);
+    spec = (struct proc_spec){
+        .path = "/bin/sh", .argv = argv, .envp = environ, .dir = "/no/such/dir"};
+    cr_assert_eq(proc_spawn(&spec, &err), -1);
+    cr_assert_not_null(strstr(err.text, "/no/such/dir"));
+}
+
+Test(proc, kills_descendants_that_made_sessions_of_their_own, .timeout = 20)
+{
+    ERR_AUTO err = ERR_INIT;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    char *argv[] = {(char[]){"sh"}, (char[]){"-c"},
+                    (char[]){"setsid sleep 100 & setsid sh -c 'sleep 100 & sleep 100'"},
+                    NULL};
+    struct proc_spec spec = {
+        .path = "/bin/sh", .argv = argv, .envp = environ, .own_group = true};
+    pid_t pids[16], pid = proc_spawn(&spec, &err);
+    cr_assert_gt(pid, 0);
+    while (proc_descendants(getpid(), pids, 16) < 5)
+        poll(NULL, 0, 1);
+    do
+        proc_kill_descendants(getpid(), SIGKILL, 0);
+    while (waitpid(-1, NULL, 0) > 0);
+    cr_assert_eq(errno, ECHILD);
+    cr_assert_eq(proc_descendants(getpid(), pids, 16), 0);
+}
+
+Test(proc, says_how_a_process_ended)
+{
+    CLEANUP_FREE char *killed = proc_status_text(9);
+    cr_assert_str_eq(killed, "signal 9 (SIGKILL)");
+    cr_assert_eq(proc_status_code(9), 137);
+    CLEANUP_FREE char *exited = proc_status_text(3 << 8);
+    cr_assert_str_eq(exited, "exit code 3");
+    cr_assert_eq(proc_status_code(3 << 8), 3);
+}

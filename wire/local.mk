@@ -1,0 +1,21 @@
+noinst_LIBRARIES += wire/libwire.a
+wire_libwire_a_SOURCES = \
+	%D%/chan.c %D%/chan.h \
+	%D%/frame.c %D%/frame.h \
+	%D%/msg.c %D%/msg.h
+nodist_wire_libwire_a_SOURCES = %D%/muster.pb-c.c %D%/muster.pb-c.h
+wire_libwire_a_CPPFLAGS = $(AM_CPPFLAGS) $(SSH_CFLAGS)
+WIRE_LIBS = wire/libwire.a $(SSH_LIBS) $(PROTOBUFC_LIBS)
+
+EXTRA_DIST += %D%/muster.proto
+BUILT_SOURCES += %D%/muster.pb-c.h
+CLEANFILES += %D%/muster.pb-c.c %D%/muster.pb-c.h
+
+%D%/muster.pb-c.c: %D%/muster.proto
+	$(AM_V_GEN)$(MKDIR_P) wire && \
+	$(PROTOC_C) --proto_path=$(top_srcdir) --c_out=. $(top_srcdir)/wire/muster.proto && \
+	sed -i '1i #pragma GCC system_header' wire/muster.pb-c.h && \
+	sed -i '1i #pragma GCC diagnostic ignored "-Wcast-qual"' wire/muster.pb-c.c
+
+%D%/muster.pb-c.h: %D%/muster.pb-c.c
+	@:

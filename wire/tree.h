@@ -1,0 +1,32 @@
+// Tree routing as pure integer functions.
+//
+// Vertex 0 is the launcher, vertex i + 1 is member i. The tree is the complete k-ary tree
+// in breadth-first order; with a fan-out of at least the number of members it is a star.
+#ifndef MUSTER_WIRE_TREE_H
+#define MUSTER_WIRE_TREE_H
+
+#include <stdint.h>
+
+enum { TREE_FANOUT_DEFAULT = 64 };
+#define TREE_ALL 0xffffffffu // destination: every vertex of the subtree
+
+struct tree {
+    uint32_t vertices; // launcher and members
+    uint32_t fanout;   // at least 1
+};
+
+// Parent of v; of the root: 0.
+uint32_t tree_parent(const struct tree *t, uint32_t v);
+// Number of children of v, and the first of them (they are consecutive).
+uint32_t tree_children(const struct tree *t, uint32_t v, uint32_t *first);
+// Edges between the root and v.
+uint32_t tree_depth(const struct tree *t, uint32_t v);
+// Vertices of the subtree of v, with v itself.
+uint32_t tree_size(const struct tree *t, uint32_t v);
+// Is v in the subtree of top (v == top: yes)?
+int tree_contains(const struct tree *t, uint32_t top, uint32_t v);
+// The neighbour of `self` on the way to `dst`: a child or the parent; self when dst is
+// self.
+uint32_t tree_next_hop(const struct tree *t, uint32_t self, uint32_t dst);
+
+#endif
