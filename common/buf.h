@@ -12,9 +12,9 @@ struct buf {
     size_t cap;
 };
 
-#define BUF_INIT                                                                         \
-    {                                                                                    \
-        0                                                                                \
+#define BUF_INIT                                                                       \
+    {                                                                                  \
+        0                                                                              \
     }
 #define BUF_AUTO __attribute__((cleanup(buf_free))) struct buf
 
@@ -35,8 +35,8 @@ void buf_printf(struct buf *b, const char *fmt, ...)
 // Room for n bytes at the end; fill it, then buf_commit() what was used.
 uint8_t *buf_reserve(struct buf *b, size_t n);
 void buf_commit(struct buf *b, size_t n);
-// Drop n bytes (at most buf_len) from the front. Memory of a drained big buffer is given
-// back.
+// Drop n bytes (at most buf_len) from the front. Memory of a drained big buffer is
+// given back.
 void buf_take(struct buf *b, size_t n);
 // The content as a C string, owned by the caller; the buffer is empty afterwards.
 char *buf_steal_str(struct buf *b);

@@ -1,10 +1,10 @@
 // One error type for the whole house: a text that says what, where, why and what to do.
 //
 // Contract: a function that can fail takes `struct err *err` last, returns 0 (or a
-// pointer) on success and -1 (or NULL) on failure, and on failure has set *err. It never
-// prints. The text is printed once, at the top. A caller that has more context (file,
-// member) puts it in front with err_prefix(). `err` may be NULL where the caller does not
-// care. Allocation failure of small objects aborts and is no error (mem.h).
+// pointer) on success and -1 (or NULL) on failure, and on failure has set *err. It
+// never prints. The text is printed once, at the top. A caller that has more context
+// (file, member) puts it in front with err_prefix(). `err` may be NULL where the caller
+// does not care. Allocation failure of small objects aborts and is no error (mem.h).
 #ifndef MUSTER_COMMON_ERR_H
 #define MUSTER_COMMON_ERR_H
 
@@ -16,9 +16,9 @@ struct err {
     int code;         // exit code that the program ends with, 0: not said (125)
 };
 
-#define ERR_INIT                                                                         \
-    {                                                                                    \
-        0                                                                                \
+#define ERR_INIT                                                                       \
+    {                                                                                  \
+        0                                                                              \
     }
 #define ERR_AUTO __attribute__((cleanup(err_clear))) struct err
 

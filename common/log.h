@@ -1,7 +1,7 @@
 // Logging for people on call: one line an event, through an object that main() makes.
 //
-// Libraries take a `struct log *` (borrowed; NULL: silent). Errors that end a program are
-// no log lines: they travel in struct err and are printed once by main().
+// Libraries take a `struct log *` (borrowed; NULL: silent). Errors that end a program
+// are no log lines: they travel in struct err and are printed once by main().
 #ifndef MUSTER_COMMON_LOG_H
 #define MUSTER_COMMON_LOG_H
 

@@ -1,7 +1,7 @@
 // Memory that cannot fail, and cleanup attributes for locals.
 //
-// Small allocations abort when memory is out: nothing sensible can be done then, and the
-// error paths would never be tested. Sizes that a peer names must be capped before.
+// Small allocations abort when memory is out: nothing sensible can be done then, and
+// the error paths would never be tested. Sizes that a peer names must be capped before.
 #ifndef MUSTER_COMMON_MEM_H
 #define MUSTER_COMMON_MEM_H
 
@@ -25,11 +25,11 @@ void mem_cleanup_close(int *fd); // keeps errno; -1: nothing
 #define CLEANUP_CLOSE __attribute__((cleanup(mem_cleanup_close)))
 
 // Take the value out of a local with a cleanup attribute.
-#define STEAL(p)                                                                         \
-    ({                                                                                   \
-        __typeof__(p) steal_ = (p);                                                      \
-        (p) = NULL;                                                                      \
-        steal_;                                                                          \
+#define STEAL(p)                                                                       \
+    ({                                                                                 \
+        __typeof__(p) steal_ = (p);                                                    \
+        (p) = NULL;                                                                    \
+        steal_;                                                                        \
     })
 
 #endif

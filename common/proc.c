@@ -59,8 +59,8 @@ char *proc_resolve(const char *program, const char *path, const char *dir,
     for (const char *p = path; program[0] != '\0';) {
         size_t len = strcspn(p, ":");
         const char *base = len > 0 && p[0] == '/' ? "" : dir != NULL ? dir : ".";
-        char *full = xasprintf("%s%s%.*s/%s", base, base[0] ? "/" : "", (int)len, p,
-                               program);
+        char *full =
+            xasprintf("%s%s%.*s/%s", base, base[0] ? "/" : "", (int)len, p, program);
         int why = 0;
         if (is_program(full, &why))
             return full;
@@ -90,8 +90,8 @@ static void reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-// Put the wanted fds to their numbers: first above all targets, then in place; close the
-// rest. *report moves out of the way too. Returns -1 with errno.
+// Put the wanted fds to their numbers: first above all targets, then in place; close
+// the rest. *report moves out of the way too. Returns -1 with errno.
 static int place_fds(const struct proc_spec *spec, int *report)
 {
     int moved[PROC_FDS_MAX], top = 2;
@@ -172,8 +172,8 @@ pid_t proc_spawn(const struct proc_spec *spec, struct err *err)
                  gone ? 127 : 126, "cannot start %s%s%s: %s%s", spec->path,
                  spec->dir != NULL ? " in " : "", spec->dir != NULL ? spec->dir : "",
                  strerror(why),
-                 why == ENOEXEC ? " (neither a binary of this machine nor a script "
-                                  "with a #! line)"
+                 why == ENOEXEC  ? " (neither a binary of this machine nor a script "
+                                   "with a #! line)"
                  : why == ENOENT ? " (the program, its interpreter or its directory)"
                                  : "");
     return -1;
@@ -233,8 +233,8 @@ static struct entry *snapshot(size_t *count)
 }
 
 // Walks up from *e: is root above it, and `except` not on the way (nor *e itself)?
-static bool descends(const struct entry *all, size_t n, const struct entry *e, pid_t root,
-                     pid_t except)
+static bool descends(const struct entry *all, size_t n, const struct entry *e,
+                     pid_t root, pid_t except)
 {
     for (size_t steps = 0; e != NULL && steps <= n; steps++) {
         if (e->pid == except)

@@ -28,13 +28,13 @@ struct proc_spec {
     const char *dir;           // NULL: as the parent's
     const struct proc_fd *fds; // what the child gets; 0 to 2 stay where not named here,
     size_t nfds;               // all others are closed; at most PROC_FDS_MAX
-    bool own_session;  // setsid()
-    bool own_group;    // setpgid(0, 0)
-    int death_signal;  // PR_SET_PDEATHSIG; 0: none
+    bool own_session;          // setsid()
+    bool own_group;            // setpgid(0, 0)
+    int death_signal;          // PR_SET_PDEATHSIG; 0: none
 };
 
-// Fork and exec. Signals are reset and unblocked in the child. A failed exec is an error
-// here (err->code 126 or 127), not an exit code. Returns the pid or -1.
+// Fork and exec. Signals are reset and unblocked in the child. A failed exec is an
+// error here (err->code 126 or 127), not an exit code. Returns the pid or -1.
 pid_t proc_spawn(const struct proc_spec *spec, struct err *err);
 
 // Pids of all descendants of `root` (without it), from /proc: at most `max` are stored;

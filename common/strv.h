@@ -10,9 +10,9 @@ struct strv {
     size_t cap;
 };
 
-#define STRV_INIT                                                                        \
-    {                                                                                    \
-        0                                                                                \
+#define STRV_INIT                                                                      \
+    {                                                                                  \
+        0                                                                              \
     }
 #define STRV_AUTO __attribute__((cleanup(strv_free))) struct strv
 

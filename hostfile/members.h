@@ -1,7 +1,7 @@
 // Members: the entries of the group as a source names them.
 //
-// A list in source order. Names are opaque bytes and never the identity of a member: the
-// index is. Two entries of one name are one member (Open MPI adds their slots up).
+// A list in source order. Names are opaque bytes and never the identity of a member:
+// the index is. Two entries of one name are one member (Open MPI adds their slots up).
 #ifndef MUSTER_HOSTFILE_MEMBERS_H
 #define MUSTER_HOSTFILE_MEMBERS_H
 
@@ -15,15 +15,15 @@
 enum { MEMBERS_DEFAULT_PORT = 7822 };
 
 struct member {
-    char *name;        // as the source names it, without a final dot; owned
-    bool absolute;     // the name had a final dot: never searched
-    int slots;         // -1: the source gives none (the agent's CPUs count)
-    int max_slots;     // -1: none
-    int port;          // -1: none (MEMBERS_DEFAULT_PORT)
-    char *user;        // NULL: none; owned
-    unsigned line;     // where it stands in its file, 0: no file
+    char *name;                   // as the source names it, without a final dot; owned
+    bool absolute;                // the name had a final dot: never searched
+    int slots;                    // -1: the source gives none (the agent's CPUs count)
+    int max_slots;                // -1: none
+    int port;                     // -1: none (MEMBERS_DEFAULT_PORT)
+    char *user;                   // NULL: none; owned
+    unsigned line;                // where it stands in its file, 0: no file
     struct sockaddr_storage addr; // ss_family 0: not resolved (port not filled in)
-    char *why;         // when not resolved: the last reason ("NXDOMAIN"); owned, NULL
+    char *why; // when not resolved: the last reason ("NXDOMAIN"); owned, NULL
 };
 
 struct members {
@@ -32,9 +32,9 @@ struct members {
     struct strv warnings; // "FILE:LINE:COLUMN: text"
 };
 
-#define MEMBERS_INIT                                                                     \
-    {                                                                                    \
-        0                                                                                \
+#define MEMBERS_INIT                                                                   \
+    {                                                                                  \
+        0                                                                              \
     }
 #define MEMBERS_AUTO __attribute__((cleanup(members_free))) struct members
 
@@ -46,7 +46,8 @@ void members_copy(struct members *to, const struct members *from);
 void members_free(struct members *m);
 
 // The address as a literal without port ("10.1.2.3", "fd00::5"), "" when unresolved.
-void members_address(const struct member *m, char *out, size_t size); // INET6_ADDRSTRLEN
+void members_address(const struct member *m, char *out,
+                     size_t size); // INET6_ADDRSTRLEN
 // The address with the member's port filled in; returns its length.
 socklen_t members_sockaddr(const struct member *m, struct sockaddr_storage *out);
 

@@ -1,8 +1,9 @@
-// Frames over a local, trusted byte stream (socketpair, pipe pair): agent to keeper, agent
-// to muster-pmixd, and below a link that runs over stdio.
+// Frames over a local, trusted byte stream (socketpair, pipe pair): agent to keeper,
+// agent to muster-pmixd, and below a link that runs over stdio.
 //
-// A chan never blocks and never stops reading. Control frames go before bulk frames that
-// wait. Its queues are bounded by the credit of streams (see Credit), not by the chan.
+// A chan never blocks and never stops reading. Control frames go before bulk frames
+// that wait. Its queues are bounded by the credit of streams (see Credit), not by the
+// chan.
 #ifndef MUSTER_WIRE_CHAN_H
 #define MUSTER_WIRE_CHAN_H
 

@@ -2,7 +2,8 @@
 //
 // Header, 48 bytes, integers big-endian:
 //   0 u32 body length   4 u16 kind   6 u16 flags (0)
-//   8 u64 seq: number of this frame on its link, from 1; 0: not numbered (PING, HELLO, ...)
+//   8 u64 seq: number of this frame on its link, from 1; 0: not numbered (PING, HELLO,
+//   ...)
 //  16 u64 ack: highest seq received on this link
 //  24 u64 job          32 u32 term   36 u32 attempt   (what the message belongs to)
 //  40 u32 src          44 u32 dst    (vertices of the tree, see tree.h)
@@ -27,39 +28,39 @@ enum {
 // The version handshake (HELLO): another major version is refused.
 enum { WIRE_MAJOR = 1, WIRE_MINOR = 0 };
 
-// Direction: d = from the launcher down, u = up to it, h = one hop only, r = routed by dst.
-// The message type of the body stands behind; numbers are never used again.
+// Direction: d = from the launcher down, u = up to it, h = one hop only, r = routed by
+// dst. The message type of the body stands behind; numbers are never used again.
 enum frame_kind {
-    FRAME_HELLO = 1,    // h Hello, the first frame of both sides
-    FRAME_REFUSE = 2,   // h Refuse, then the link ends
-    FRAME_PING = 3,     // h no body; also carries ack
-    FRAME_BYE = 4,      // h no body: sender sends nothing more
-    FRAME_BYE_ACK = 5,  // h no body
-    FRAME_ATTACH = 10,  // d Attach: you are this vertex; dial your children
+    FRAME_HELLO = 1,     // h Hello, the first frame of both sides
+    FRAME_REFUSE = 2,    // h Refuse, then the link ends
+    FRAME_PING = 3,      // h no body; also carries ack
+    FRAME_BYE = 4,       // h no body: sender sends nothing more
+    FRAME_BYE_ACK = 5,   // h no body
+    FRAME_ATTACH = 10,   // d Attach: you are this vertex; dial your children
     FRAME_ATTACHED = 11, // u Attached: a vertex of the subtree is there
-    FRAME_LOST = 12,    // u Lost: a vertex of the subtree cannot be reached or went away
-    FRAME_PREPARE = 20, // d Prepare
-    FRAME_READY = 21,   // u Ready
-    FRAME_FAILED = 22,  // u Failed: prepare or start failed
-    FRAME_GO = 23,      // d Go
-    FRAME_STARTED = 24, // u Started
-    FRAME_EXITED = 25,  // u Exited: one rank is gone
-    FRAME_SIGNAL = 26,  // d Signal
-    FRAME_STOP = 27,    // d Stop: end all ranks of the attempt
-    FRAME_STOPPED = 28, // u Stopped: the proof
-    FRAME_OUTPUT = 30,  // u Output (bulk)
-    FRAME_INPUT = 31,   // d Output (bulk), for stdin
-    FRAME_CREDIT = 32,  // d and u Credit
-    FRAME_COLL = 40,    // u Coll: a vertex's part of a collective
-    FRAME_COLL_DONE = 41, // d Coll: its result
-    FRAME_MODEX = 42,   // r Modex: direct modex request
-    FRAME_MODEX_DONE = 43, // r Modex: its answer
-    FRAME_ABORT = 44,   // u Abort: a rank called abort
-    FRAME_PMIX_USED = 45, // u no body: a rank of this vertex has connected to PMIx
-    FRAME_PMIX_SETUP = 60, // agent to muster-pmixd: PmixSetup
-    FRAME_PMIX_READY = 61, // muster-pmixd to agent: PmixReady
+    FRAME_LOST = 12, // u Lost: a vertex of the subtree cannot be reached or went away
+    FRAME_PREPARE = 20,     // d Prepare
+    FRAME_READY = 21,       // u Ready
+    FRAME_FAILED = 22,      // u Failed: prepare or start failed
+    FRAME_GO = 23,          // d Go
+    FRAME_STARTED = 24,     // u Started
+    FRAME_EXITED = 25,      // u Exited: one rank is gone
+    FRAME_SIGNAL = 26,      // d Signal
+    FRAME_STOP = 27,        // d Stop: end all ranks of the attempt
+    FRAME_STOPPED = 28,     // u Stopped: the proof
+    FRAME_OUTPUT = 30,      // u Output (bulk)
+    FRAME_INPUT = 31,       // d Output (bulk), for stdin
+    FRAME_CREDIT = 32,      // d and u Credit
+    FRAME_COLL = 40,        // u Coll: a vertex's part of a collective
+    FRAME_COLL_DONE = 41,   // d Coll: its result
+    FRAME_MODEX = 42,       // r Modex: direct modex request
+    FRAME_MODEX_DONE = 43,  // r Modex: its answer
+    FRAME_ABORT = 44,       // u Abort: a rank called abort
+    FRAME_PMIX_USED = 45,   // u no body: a rank of this vertex has connected to PMIx
+    FRAME_PMIX_SETUP = 60,  // agent to muster-pmixd: PmixSetup
+    FRAME_PMIX_READY = 61,  // muster-pmixd to agent: PmixReady
     FRAME_PMIX_CLIENT = 62, // muster-pmixd to agent: PmixClient
-    FRAME_SPAWN = 70,   // agent to keeper: Spawn
+    FRAME_SPAWN = 70,       // agent to keeper: Spawn
 };
 
 // Bulk frames go behind all control frames.
@@ -81,9 +82,9 @@ struct frame {
 
 void frame_encode(struct buf *out, const struct frame *f);
 
-// Takes the next whole frame at the front of `in`: 1 and *f points into `in` (valid until
-// `in` is changed; the caller then takes *used bytes), 0 when more bytes are needed, -1
-// with err on a broken one: the link is of no more use.
+// Takes the next whole frame at the front of `in`: 1 and *f points into `in` (valid
+// until `in` is changed; the caller then takes *used bytes), 0 when more bytes are
+// needed, -1 with err on a broken one: the link is of no more use.
 int frame_decode(const struct buf *in, struct frame *f, size_t *used, struct err *err);
 
 #endif

@@ -3,8 +3,8 @@
 // A directory, as a kubernetes.io/ssh-auth Secret is mounted:
 //   ssh-privatekey            current private key (Ed25519, OpenSSH format); required
 //   ssh-publickey             its public half (written by keygen, informative)
-//   ssh-privatekey-previous   optional: still accepted and served while Secrets roll out
-//   authorized_keys           optional: further public keys to accept, one a line
+//   ssh-privatekey-previous   optional: still accepted and served while Secrets roll
+//   out authorized_keys           optional: further public keys to accept, one a line
 // mpi-operator's Secret is taken as it is: id_rsa for ssh-privatekey (ECDSA P-521).
 // Private keys that group or others can read are refused, except in a read-only mount,
 // where that is a warning (kubelet's fsGroup makes them 0640).

@@ -5,7 +5,8 @@
 
 #include "common/mem.h"
 
-// protobuf-c returns NULL both for bad bytes and for no memory; memory never fails here.
+// protobuf-c returns NULL both for bad bytes and for no memory; memory never fails
+// here.
 static void *pb_alloc(void *data, size_t size)
 {
     return xmalloc(size);

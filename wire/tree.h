@@ -1,7 +1,8 @@
 // Tree routing as pure integer functions.
 //
-// Vertex 0 is the launcher, vertex i + 1 is member i. The tree is the complete k-ary tree
-// in breadth-first order; with a fan-out of at least the number of members it is a star.
+// Vertex 0 is the launcher, vertex i + 1 is member i. The tree is the complete k-ary
+// tree in breadth-first order; with a fan-out of at least the number of members it is a
+// star.
 #ifndef MUSTER_WIRE_TREE_H
 #define MUSTER_WIRE_TREE_H
 
