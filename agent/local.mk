@@ -1,5 +1,16 @@
 sbin_PROGRAMS = agent/musterd
+noinst_LIBRARIES += agent/libagent.a
+agent_libagent_a_SOURCES = \
+	%D%/agent.c %D%/agent.h \
+	%D%/attempt.c %D%/attempt.h %D%/attempt_internal.h \
+	%D%/attempt_fsm.c %D%/attempt_fsm.h \
+	%D%/attempt_keeper.c \
+	%D%/attempt_pmix.c \
+	%D%/opts.c %D%/opts.h \
+	%D%/session.c %D%/session.h
 agent_musterd_SOURCES = %D%/main.c
-agent_musterd_LDADD = $(WIRE_LIBS) $(HOSTFILE_LIBS) $(COMMON_LIBS)
+agent_musterd_LDADD = agent/libagent.a $(KEEPER_LIBS) $(WIRE_LIBS) $(HOSTFILE_LIBS) \
+	$(COMMON_LIBS)
 
+include agent/keeper.mk
 include agent/pmix.mk

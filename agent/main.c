@@ -1,5 +1,126 @@
-// musterd: the agent in each pod.
-int main(void)
+// musterd: the agent in each pod. Creates, wires, runs, destroys in reverse.
+#include <event2/event.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "agent/keeper_main.h"
+#include "agent/opts.h"
+#include "common/log.h"
+#include "common/loop.h"
+#include "common/mem.h"
+#include "config.h"
+#include "wire/keyring.h"
+#include "wire/self.h"
+
+extern char **environ;
+
+struct musterd {
+    struct agent_opts opts;
+    struct log *log;
+    struct keyring *keys;
+    struct event_base *base;
+    struct self *self;
+    struct agent *agent;
+    struct event *term, *intr;
+};
+
+static void on_terminate(evutil_socket_t signo, short what, void *arg)
 {
-    return 125;
+    struct musterd *d = arg;
+    agent_terminate(d->agent);
+}
+
+// The frames' fds leave 0 and 1, so that nothing else can write among them.
+static int move_stdio(int *in, int *out, struct err *err)
+{
+    *in = fcntl(0, F_DUPFD_CLOEXEC, 3);
+    *out = fcntl(1, F_DUPFD_CLOEXEC, 3);
+    CLEANUP_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (*in < 0 || *out < 0 || null < 0 || dup2(null, 0) < 0 || dup2(2, 1) < 0) {
+        err_set(err, "--stdio needs open stdin, stdout and stderr");
+        return -1;
+    }
+    return 0;
+}
+
+static int serve(struct musterd *d, struct err *err)
+{
+    int in, out;
+    if (!d->opts.stdio) {
+        if (agent_listen(d->agent, (struct sockaddr *)&d->opts.addr, d->opts.addr_len,
+                         err) < 0)
+            return -1;
+        log_info(d->log, "%s listens on %s, key %s", MUSTER_VERSION, d->opts.listen,
+                 keyring_fingerprint(d->keys));
+        return 0;
+    }
+    if (move_stdio(&in, &out, err) < 0)
+        return -1;
+    agent_serve_fds(d->agent, in, out);
+    return 0;
+}
+
+static int start(struct musterd *d, struct err *err)
+{
+    CLEANUP_FREE char *dir = keyring_default_dir(d->opts.key);
+    if (!d->opts.stdio && (d->keys = keyring_load(dir, d->log, err)) == NULL)
+        return -1;
+    d->base = loop_create();
+    d->self = self_create("agent");
+    struct agent_conf conf = {.base = d->base,
+                              .log = d->log,
+                              .keys = d->keys,
+                              .hello = self_hello(d->self),
+                              .environ = environ,
+                              .once = d->opts.stdio};
+    d->agent = agent_create(&conf);
+    d->term = evsignal_new(d->base, SIGTERM, on_terminate, d);
+    d->intr = evsignal_new(d->base, SIGINT, on_terminate, d);
+    event_add(d->term, NULL);
+    event_add(d->intr, NULL);
+    return serve(d, err);
+}
+
+static void tear_down(struct musterd *d)
+{
+    if (d->intr != NULL)
+        event_free(d->intr);
+    if (d->term != NULL)
+        event_free(d->term);
+    agent_destroy(d->agent);
+    self_destroy(d->self);
+    loop_destroy(d->base);
+    keyring_destroy(d->keys);
+    log_destroy(d->log);
+}
+
+int main(int argc, char **argv)
+{
+    struct musterd d = {0};
+    ERR_AUTO err = ERR_INIT;
+    int code = 0;
+    if (argc > 1 && strcmp(argv[1], "keeper") == 0)
+        return keeper_main(argc - 1, argv + 1);
+    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+        printf("musterd %s\n", MUSTER_VERSION);
+        return 0;
+    }
+    agent_opts_parse(&d.opts, argc, argv);
+    signal(SIGPIPE, SIG_IGN);
+    enum log_level level = d.opts.verbose ? LOG_LEVEL_DEBUG
+                           : d.opts.stdio ? LOG_LEVEL_WARN
+                                          : LOG_LEVEL_INFO;
+    d.log = log_create(2, "musterd", level);
+    if (start(&d, &err) == 0) {
+        event_base_dispatch(d.base);
+    } else {
+        fprintf(stderr, "musterd: %s\n", err_text(&err));
+        code = 125;
+    }
+    tear_down(&d);
+    return code;
 }

@@ -1,8 +1,26 @@
 bin_PROGRAMS += launcher/muster
-launcher_muster_SOURCES = \
+noinst_LIBRARIES += launcher/liblauncher.a
+launcher_liblauncher_a_SOURCES = \
 	%D%/cmd.h \
 	%D%/cmd_keygen.c \
 	%D%/cmd_roll.c \
 	%D%/cmd_run.c \
-	%D%/main.c
-launcher_muster_LDADD = $(WIRE_LIBS) $(HOSTFILE_LIBS) $(COMMON_LIBS) $(JANSSON_LIBS)
+	%D%/events.c %D%/events.h \
+	%D%/group.c %D%/group.h \
+	%D%/job.c %D%/job.h %D%/job_internal.h \
+	%D%/job_coll.c \
+	%D%/job_connect.c \
+	%D%/job_fsm.c %D%/job_fsm.h \
+	%D%/job_output.c \
+	%D%/job_plan.c %D%/job_plan.h \
+	%D%/job_up.c \
+	%D%/local_agent.c \
+	%D%/map.c %D%/map.h \
+	%D%/opts.c %D%/opts.h \
+	%D%/output.c %D%/output.h \
+	%D%/progress.c %D%/progress.h \
+	%D%/source_opts.c %D%/source_opts.h \
+	%D%/verdict.c %D%/verdict.h
+launcher_muster_SOURCES = %D%/main.c
+launcher_muster_LDADD = launcher/liblauncher.a $(WIRE_LIBS) $(HOSTFILE_LIBS) \
+	$(COMMON_LIBS) $(JANSSON_LIBS)

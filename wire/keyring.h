@@ -19,6 +19,9 @@ struct log;
 // Reads the ring. Errors name the file, its mode and the remedy. Warnings go to log.
 struct keyring *keyring_load(const char *dir, struct log *log, struct err *err);
 void keyring_destroy(struct keyring *ring);
+// The directory to use: `given` (an option), else $MUSTER_KEY_DIR, else /etc/muster/ssh.
+// Caller frees.
+char *keyring_default_dir(const char *given);
 // Make a new ring in dir (created 0700; key 0600). Refuses to overwrite a key.
 int keyring_generate(const char *dir, struct err *err);
 // "SHA256:..." of the current key, for texts; lives as long as the ring.

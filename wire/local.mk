@@ -1,8 +1,11 @@
 noinst_LIBRARIES += wire/libwire.a
 wire_libwire_a_SOURCES = \
+	%D%/branch.c %D%/branch.h \
 	%D%/chan.c %D%/chan.h \
+	%D%/coll_route.c %D%/coll_route.h \
 	%D%/frame.c %D%/frame.h \
-	%D%/msg.c %D%/msg.h
+	%D%/msg.c %D%/msg.h \
+	%D%/self.c %D%/self.h
 nodist_wire_libwire_a_SOURCES = %D%/muster.pb-c.c %D%/muster.pb-c.h
 wire_libwire_a_CPPFLAGS = $(AM_CPPFLAGS) $(SSH_CFLAGS)
 WIRE_LIBS = wire/libwire.a $(SSH_LIBS) $(PROTOBUFC_LIBS)

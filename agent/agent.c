@@ -1,0 +1,252 @@
+// The agent of a pod: sessions, children and what is shared.
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "agent/master_port.h"
+#include "agent/session.h"
+#include "common/log.h"
+#include "common/loop.h"
+#include "common/mem.h"
+#include "common/proc.h"
+
+enum { KEEPERS_BOUND_MS = 8000 };
+
+struct agent_child {
+    pid_t pid;
+    void (*gone)(void *arg, int status);
+    void *arg;
+    struct agent_child *prev, *next;
+};
+
+struct hold {
+    struct session *session;
+    struct hold *prev, *next;
+};
+
+struct agent {
+    struct agent_conf conf;
+    struct link_server *server;
+    struct hold *sessions;
+    struct agent_child *children;
+    struct master_port *ports;
+    struct event *sigchld;
+    char *pmixd;
+    bool terminating;
+};
+
+const struct agent_conf *agent_conf(const struct agent *a)
+{
+    return &a->conf;
+}
+
+struct master_port *agent_master_port(struct agent *a)
+{
+    return a->ports;
+}
+
+const char *agent_pmixd(const struct agent *a)
+{
+    return a->pmixd;
+}
+
+// Beside musterd (build tree), where it was installed, or nowhere.
+static char *find_pmixd(void)
+{
+    static const char *const places[] = {"muster-pmixd", "../libexec/muster-pmixd",
+                                         "../libexec/muster/muster-pmixd"};
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[n > 0 ? n : 0] = '\0';
+    char *slash = strrchr(self, '/');
+    if (slash != NULL)
+        *slash = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char *path = xasprintf("%s/%s", self, places[i]);
+        if (access(path, X_OK) == 0)
+            return path;
+        free(path);
+    }
+    return NULL;
+}
+
+// ---- children --------------------------------------------------------------------
+
+struct agent_child *agent_watch_child(struct agent *a, pid_t pid,
+                                      void (*gone)(void *arg, int status), void *arg)
+{
+    struct agent_child *c = xcalloc(1, sizeof *c);
+    c->pid = pid;
+    c->gone = gone;
+    c->arg = arg;
+    DL_APPEND(a->children, c);
+    return c;
+}
+
+void agent_forget_child(struct agent *a, struct agent_child *c)
+{
+    if (c != NULL)
+        c->gone = NULL; // still ours to reap, and no stray
+}
+
+static void reap(struct agent *a)
+{
+    int status;
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+        struct agent_child *c, *tmp;
+        DL_FOREACH_SAFE (a->children, c, tmp) {
+            if (c->pid != pid)
+                continue;
+            DL_DELETE(a->children, c);
+            if (c->gone != NULL)
+                c->gone(c->arg, status);
+            free(c);
+        }
+    }
+}
+
+static void on_sigchld(evutil_socket_t signo, short what, void *arg)
+{
+    reap(arg);
+}
+
+size_t agent_kill_strays(struct agent *a)
+{
+    size_t n = 0, killed = 0;
+    struct agent_child *c;
+    DL_FOREACH (a->children, c)
+        n++;
+    CLEANUP_FREE pid_t *known = xcalloc(n, sizeof *known);
+    n = 0;
+    DL_FOREACH (a->children, c)
+        known[n++] = c->pid;
+    killed = proc_kill_others(getpid(), SIGKILL, known, n);
+    reap(a);
+    return killed;
+}
+
+// ---- sessions ----------------------------------------------------------------------
+
+static struct session *new_session(struct agent *a)
+{
+    struct hold *h = xcalloc(1, sizeof *h);
+    h->session = session_create(a);
+    DL_APPEND(a->sessions, h);
+    return h->session;
+}
+
+void agent_session_over(struct agent *a, struct session *s)
+{
+    struct hold *h, *tmp;
+    DL_FOREACH_SAFE (a->sessions, h, tmp) {
+        if (h->session != s)
+            continue;
+        DL_DELETE(a->sessions, h);
+        free(h);
+    }
+    session_destroy(s);
+    if (a->conf.once || (a->terminating && a->sessions == NULL))
+        event_base_loopbreak(a->conf.base);
+}
+
+static const struct link_ops *on_accept(void *arg, struct link *link, void **link_arg)
+{
+    struct agent *a = arg;
+    if (a->terminating)
+        return NULL;
+    struct session *s = new_session(a);
+    session_own_link(s, link);
+    *link_arg = s;
+    return session_link_ops();
+}
+
+static struct link_conf link_conf_of(const struct agent *a)
+{
+    return (struct link_conf){.base = a->conf.base,
+                              .keys = a->conf.keys,
+                              .hello = a->conf.hello,
+                              .log = a->conf.log};
+}
+
+int agent_listen(struct agent *a, const struct sockaddr *addr, socklen_t len,
+                 struct err *err)
+{
+    struct link_conf conf = link_conf_of(a);
+    a->server = link_listen(&conf, addr, len, on_accept, a, err);
+    return a->server != NULL ? 0 : -1;
+}
+
+void agent_serve_fds(struct agent *a, int in, int out)
+{
+    struct link_conf conf = link_conf_of(a);
+    struct session *s = new_session(a);
+    session_own_link(s, link_over_fds(&conf, in, out, session_link_ops(), s));
+}
+
+void agent_terminate(struct agent *a)
+{
+    struct hold *h;
+    if (a->terminating || a->sessions == NULL) {
+        event_base_loopbreak(a->conf.base);
+        return;
+    }
+    a->terminating = true;
+    log_info(a->conf.log, "SIGTERM: ranks are stopped");
+    DL_FOREACH (a->sessions, h)
+        session_stop(h->session, "musterd got SIGTERM (is the pod being deleted?)");
+}
+
+struct agent *agent_create(const struct agent_conf *conf)
+{
+    struct agent *a = xcalloc(1, sizeof *a);
+    a->conf = *conf;
+    a->pmixd = find_pmixd();
+    a->ports = master_port_create();
+    // What a killed keeper leaves comes to us, not to the container's pid 1.
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    a->sigchld = evsignal_new(conf->base, SIGCHLD, on_sigchld, a);
+    event_add(a->sigchld, NULL);
+    return a;
+}
+
+// Keepers end by themselves when their sockets close; a stuck one is killed.
+static void wait_for_keepers(struct agent *a)
+{
+    uint64_t end = loop_now_ms() + KEEPERS_BOUND_MS;
+    struct agent_child *c, *tmp;
+    for (reap(a); a->children != NULL && loop_now_ms() < end; reap(a))
+        poll(NULL, 0, 2);
+    DL_FOREACH_SAFE (a->children, c, tmp) {
+        kill(c->pid, SIGKILL);
+        DL_DELETE(a->children, c);
+        free(c);
+    }
+}
+
+void agent_destroy(struct agent *a)
+{
+    struct hold *h, *tmp;
+    if (a == NULL)
+        return;
+    link_server_destroy(a->server);
+    DL_FOREACH_SAFE (a->sessions, h, tmp) {
+        session_destroy(h->session);
+        free(h);
+    }
+    wait_for_keepers(a);
+    agent_kill_strays(a);
+    event_free(a->sigchld);
+    master_port_destroy(a->ports);
+    free(a->pmixd);
+    free(a);
+}

@@ -1,0 +1,59 @@
+// The agent of a pod: what its sessions and attempts share.
+//
+// Ownership: the agent owns its sessions, a session its attempts, an attempt its keeper
+// process and its two sockets (keeper, muster-pmixd). Nothing here outlives the loop.
+#ifndef MUSTER_AGENT_AGENT_H
+#define MUSTER_AGENT_AGENT_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "common/err.h"
+#include "common/strv.h"
+#include "wire/link.h"
+
+struct agent;
+struct agent_child;
+struct event_base;
+struct keyring;
+struct log;
+struct master_port;
+
+struct agent_conf {
+    struct event_base *base;
+    struct log *log;
+    const struct keyring *keys; // borrowed; NULL with --stdio
+    const Muster__Hello *hello; // borrowed
+    char *const *environ;       // of the container: base of the ranks' environment
+    bool once;                  // --stdio: the loop ends with the first session
+};
+
+struct agent *agent_create(const struct agent_conf *conf);
+// Ends all ranks at once, waits (bounded) for the keepers.
+void agent_destroy(struct agent *a); // NULL-safe
+// Serve a launcher (or an inner agent) that dials.
+int agent_listen(struct agent *a, const struct sockaddr *addr, socklen_t len,
+                 struct err *err);
+// Serve one launcher over these fds.
+void agent_serve_fds(struct agent *a, int in, int out);
+// SIGTERM: stop all ranks with their grace, then break the loop.
+void agent_terminate(struct agent *a);
+
+// ---- for sessions and attempts ------------------------------------------------
+
+const struct agent_conf *agent_conf(const struct agent *a);
+struct master_port *agent_master_port(struct agent *a);
+// Path of muster-pmixd, NULL when it is not installed.
+const char *agent_pmixd(const struct agent *a);
+// Tell when a child ends; the entry is gone after the call. `gone` comes from the loop.
+struct agent_child *agent_watch_child(struct agent *a, pid_t pid,
+                                      void (*gone)(void *arg, int status), void *arg);
+void agent_forget_child(struct agent *a, struct agent_child *c); // NULL-safe
+// SIGKILL whoever is below the agent and not below a keeper that it knows: what a killed
+// keeper left. Returns how many were signalled.
+size_t agent_kill_strays(struct agent *a);
+// A session is over (called by the session itself, last).
+struct session;
+void agent_session_over(struct agent *a, struct session *s);
+
+#endif

@@ -1,0 +1,28 @@
+// One attempt on this pod: its keeper, its PMIx server and its part of the collectives.
+//
+// States (attempt_fsm.h): PREPARING -> READY -> STARTING -> RUNNING -> STOPPING -> STOPPED;
+// FAILED when it cannot be prepared or started. STOP is answered in every state. STOPPED is
+// reported once; the keeper lives on until the session lets the attempt go, so that output
+// that waits for credit is not lost.
+#ifndef MUSTER_AGENT_ATTEMPT_H
+#define MUSTER_AGENT_ATTEMPT_H
+
+#include "agent/session.h"
+
+struct attempt;
+
+// Starts preparing; READY or FAILED goes up later. Takes over `prepare`. NULL when this
+// vertex has no position in it (then nothing is to be done here).
+struct attempt *attempt_create(struct session *s, const struct frame *f,
+                               Muster__Prepare *prepare);
+// Kills what is left.
+void attempt_destroy(struct attempt *at);
+uint32_t attempt_number(const struct attempt *at);
+// A frame from above for this attempt, or from below (collectives).
+void attempt_frame(struct attempt *at, const struct frame *f);
+void attempt_from_child(struct attempt *at, const struct frame *f);
+// Stop by ourselves: orphaned, SIGTERM. Afterwards session_attempt_over() comes.
+void attempt_abandon(struct attempt *at, uint32_t grace_ms, const char *why);
+uint32_t attempt_grace_ms(const struct attempt *at);
+
+#endif

@@ -1,0 +1,68 @@
+// The inside of an attempt, shared by the attempt*.c files and by nobody else.
+#ifndef MUSTER_AGENT_ATTEMPT_INTERNAL_H
+#define MUSTER_AGENT_ATTEMPT_INTERNAL_H
+
+#include "agent/attempt.h"
+#include "agent/attempt_fsm.h"
+#include "wire/chan.h"
+#include "wire/coll.h"
+#include "wire/coll_route.h"
+
+// What muster-pmixd told of a local rank, and an exit that waits for its last word.
+struct attempt_rank {
+    bool connected, finalized;
+    Muster__Exited *exited; // owned; NULL: none waits
+};
+
+struct attempt {
+    struct session *session;
+    uint64_t job;
+    uint32_t term, number;
+    Muster__Prepare *prepare;
+    const Muster__Position *position; // NULL: only relays for its subtree
+    uint32_t index;                   // of the position
+    enum attempt_state state;
+    char *program; // resolved path
+
+    struct chan *keeper;
+    struct agent_child *keeper_child; // NULL when it was reaped
+    pid_t keeper_pid;
+    unsigned strays_left; // rounds of looking for what a killed keeper left
+
+    struct chan *pmixd;
+    Muster__PmixReady *pmix_ready;
+    char *tmpdir; // of the PMIx server and the ranks' sessions
+    bool pmix_used;
+    struct attempt_rank *ranks; // by local rank
+
+    struct coll_route *route;
+    struct coll_table *colls;
+
+    bool letting_go;     // ends when the keeper is gone
+    char *why;           // stopped without being asked: reported with STOPPED
+    struct event *timer; // bound of the state: strays, exits that wait, letting go
+    struct event *over;
+};
+
+struct frame attempt_header(const struct attempt *at, uint16_t kind);
+void attempt_up(struct attempt *at, uint16_t kind, const ProtobufCMessage *msg);
+void attempt_event(struct attempt *at, enum attempt_event ev);
+void attempt_fail(struct attempt *at, const struct err *err);
+// READY, once program, keeper and PMIx server are.
+void attempt_prepared(struct attempt *at);
+// Local rank of a global one, -1 when it is not here.
+long attempt_local_rank(const struct attempt *at, uint32_t rank);
+
+// attempt_keeper.c: the keeper process and its frames.
+int attempt_keeper_start(struct attempt *at, struct err *err);
+void attempt_keeper_spawn(struct attempt *at, const Muster__Go *go);
+void attempt_keeper_stop(struct attempt *at, uint32_t grace_ms);
+void attempt_keeper_flush_exits(struct attempt *at);
+void attempt_keeper_let_go(struct attempt *at);
+
+// attempt_pmix.c: muster-pmixd and collectives.
+void attempt_pmix_start(struct attempt *at, int fd);
+void attempt_pmix_frame(struct attempt *at, const struct frame *f); // from above
+void attempt_coll_start(struct attempt *at);
+
+#endif

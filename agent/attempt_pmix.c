@@ -1,0 +1,185 @@
+// muster-pmixd of an attempt, and the collectives of its ranks.
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/attempt_internal.h"
+#include "common/log.h"
+#include "common/loop.h"
+#include "wire/msg.h"
+
+static const struct agent_conf *conf_of(const struct attempt *at)
+{
+    return agent_conf(session_agent(at->session));
+}
+
+// ---- collectives: this vertex merges the parts of its subtree ----------------------
+
+static int coll_expect(void *arg, const Muster__Coll *c, bool *expected,
+                       struct err *err)
+{
+    struct attempt *at = arg;
+    return coll_route_expect(at->route, c, expected, err);
+}
+
+static void coll_done(void *arg, const Muster__Coll *merged)
+{
+    attempt_up(arg, FRAME_COLL, &merged->base);
+}
+
+static void coll_late(void *arg, size_t contributor, const Muster__Coll *result)
+{
+    struct attempt *at = arg;
+    BUF_AUTO body = BUF_INIT;
+    struct frame f = attempt_header(at, FRAME_COLL_DONE);
+    msg_pack(&f, &body, &result->base);
+    if (contributor > 0)
+        session_to_child(at->session, (uint32_t)contributor - 1, &f);
+    else if (at->pmixd != NULL)
+        chan_send(at->pmixd, &f);
+}
+
+void attempt_coll_start(struct attempt *at)
+{
+    static const struct coll_ops ops = {coll_expect, coll_done, coll_late};
+    at->route = coll_route_create(session_tree(at->session),
+                                  session_vertex(at->session), at->prepare);
+    at->colls = coll_create(coll_route_contributors(at->route), NULL, &ops, at);
+}
+
+static void add_part(struct attempt *at, size_t from, const struct frame *f)
+{
+    ERR_AUTO err = ERR_INIT;
+    Muster__Coll *part = msg_unpack(f, &muster__coll__descriptor, &err);
+    if (part == NULL || coll_add(at->colls, from, part, &err) < 0)
+        log_warn(conf_of(at)->log, "dropped a collective's part: %s", err_text(&err));
+    msg_free(part);
+}
+
+void attempt_from_child(struct attempt *at, const struct frame *f)
+{
+    add_part(at, coll_route_contributor(at->route, f->src), f);
+}
+
+// Result from above: known here, and to our ranks.
+static void coll_result(struct attempt *at, const struct frame *f)
+{
+    Muster__Coll *m = msg_unpack(f, &muster__coll__descriptor, NULL);
+    if (m != NULL)
+        coll_close(at->colls, m);
+    msg_free(m);
+    if (at->pmixd != NULL)
+        chan_send(at->pmixd, f);
+}
+
+// ---- muster-pmixd --------------------------------------------------------------------
+
+static void on_ready(struct attempt *at, const struct frame *f)
+{
+    ERR_AUTO err = ERR_INIT;
+    Muster__PmixReady *m = msg_unpack(f, &muster__pmix_ready__descriptor, &err);
+    if (m != NULL && m->error[0] != '\0')
+        err_set(&err, "PMIx server: %s", m->error);
+    if (err.text != NULL || at->pmix_ready != NULL) {
+        msg_free(m);
+        if (err.text != NULL)
+            attempt_fail(at, &err);
+        return;
+    }
+    at->pmix_ready = m;
+    attempt_prepared(at);
+}
+
+static void on_client(struct attempt *at, const struct frame *f)
+{
+    Muster__PmixClient *m = msg_unpack(f, &muster__pmix_client__descriptor, NULL);
+    long local = m != NULL ? attempt_local_rank(at, m->rank) : -1;
+    if (local >= 0) {
+        at->ranks[local].connected = true;
+        at->ranks[local].finalized = m->finalized;
+    }
+    msg_free(m);
+    if (local < 0 || at->pmix_used)
+        return;
+    at->pmix_used = true;
+    struct frame used = attempt_header(at, FRAME_PMIX_USED);
+    session_up(at->session, &used);
+}
+
+static void route_modex(struct attempt *at, const struct frame *f)
+{
+    struct frame out = attempt_header(at, f->kind);
+    Muster__Modex *m = msg_unpack(f, &muster__modex__descriptor, NULL);
+    out.body = f->body;
+    out.len = f->len;
+    out.src = session_vertex(at->session);
+    out.dst = f->dst;
+    if (m != NULL && f->kind == FRAME_MODEX && m->proc != NULL)
+        out.dst = coll_route_vertex(at->route, m->proc->nspace, m->proc->rank);
+    if (m != NULL && out.dst != 0)
+        session_route(at->session, &out);
+    msg_free(m);
+}
+
+static void on_frame(void *arg, const struct frame *f)
+{
+    struct attempt *at = arg;
+    struct frame out = attempt_header(at, f->kind);
+    switch (f->kind) {
+    case FRAME_PMIX_READY: on_ready(at, f); break;
+    case FRAME_PMIX_CLIENT: on_client(at, f); break;
+    case FRAME_COLL: add_part(at, 0, f); break;
+    case FRAME_MODEX:
+    case FRAME_MODEX_DONE: route_modex(at, f); break;
+    case FRAME_ABORT:
+        out.body = f->body;
+        out.len = f->len;
+        session_up(at->session, &out);
+        break;
+    case FRAME_PING: attempt_keeper_flush_exits(at); break;
+    default:
+        log_debug(conf_of(at)->log, "dropped a frame of kind %u from muster-pmixd",
+                  f->kind);
+        break;
+    }
+}
+
+// Its crash ends the attempt and blames no member.
+static void on_closed(void *arg, const struct err *why)
+{
+    struct attempt *at = arg;
+    chan_destroy(at->pmixd);
+    at->pmixd = NULL;
+    attempt_keeper_flush_exits(at);
+    if (at->state == ATTEMPT_FAILED || at->state >= ATTEMPT_STOPPING || at->letting_go)
+        return;
+    ERR_AUTO err = ERR_INIT;
+    err_set(&err, "the PMIx server of this attempt (muster-pmixd) ended: %s",
+            err_text(why));
+    attempt_fail(at, &err);
+}
+
+void attempt_pmix_start(struct attempt *at, int fd)
+{
+    static const struct chan_ops ops = {on_frame, on_closed};
+    Muster__PmixSetup m = MUSTER__PMIX_SETUP__INIT;
+    m.nspace = at->prepare->nspace;
+    m.n_positions = at->prepare->n_positions;
+    m.positions = at->prepare->positions;
+    m.self = at->index;
+    m.uid = (uint32_t)getuid();
+    m.gid = (uint32_t)getgid();
+    m.universe_size = at->prepare->universe_size;
+    m.tmpdir = at->tmpdir;
+    struct frame f = attempt_header(at, FRAME_PMIX_SETUP);
+    at->pmixd = chan_create(conf_of(at)->base, fd, fd, &ops, at);
+    chan_send_msg(at->pmixd, &f, &m.base);
+}
+
+void attempt_pmix_frame(struct attempt *at, const struct frame *f)
+{
+    if (f->kind == FRAME_COLL_DONE)
+        coll_result(at, f);
+    else if (at->pmixd != NULL)
+        chan_send(at->pmixd, f);
+}

@@ -1,0 +1,19 @@
+// Options of musterd.
+#ifndef MUSTER_AGENT_OPTS_H
+#define MUSTER_AGENT_OPTS_H
+
+#include <stdbool.h>
+#include <sys/socket.h>
+
+struct agent_opts {
+    const char *key;    // NULL: the default
+    const char *listen; // ADDRESS or ADDRESS:PORT as given
+    struct sockaddr_storage addr;
+    socklen_t addr_len;
+    bool stdio, verbose;
+};
+
+// Prints help or one error and exits (125) where it must.
+void agent_opts_parse(struct agent_opts *o, int argc, char **argv);
+
+#endif

@@ -1,0 +1,365 @@
+// One launcher's hold on this agent.
+#include "agent/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "agent/attempt.h"
+#include "common/log.h"
+#include "common/loop.h"
+#include "common/mem.h"
+#include "wire/branch.h"
+#include "wire/msg.h"
+
+struct running {
+    struct attempt *attempt;
+    struct running *prev, *next;
+};
+
+struct session {
+    struct agent *agent;
+    enum session_state state;
+    struct link *link; // NULL when it is down
+    uint32_t vertex;
+    struct tree tree;
+    Muster__Attach *attach;
+    uint64_t job;
+    uint32_t term;
+    struct branch *branch; // NULL: no children
+    struct running *attempts;
+    struct event *orphan;
+    struct event *over; // ends the session from the loop, outside of all callbacks
+    char *address;
+};
+
+static struct log *log_of(const struct session *s)
+{
+    return agent_conf(s->agent)->log;
+}
+
+// ---- frames up and down --------------------------------------------------------
+
+void session_up(struct session *s, const struct frame *f)
+{
+    struct frame out = *f;
+    if (s->link == NULL)
+        return;
+    if (out.src == 0)
+        out.src = s->vertex;
+    link_send(s->link, &out);
+}
+
+static void up_msg(struct session *s, uint16_t kind, uint32_t src,
+                   const ProtobufCMessage *msg)
+{
+    struct frame f = {.kind = kind, .job = s->job, .term = s->term, .src = src};
+    if (s->link != NULL)
+        link_send_msg(s->link, &f, msg);
+}
+
+static struct attempt *find_attempt(struct session *s, uint32_t number)
+{
+    struct running *r;
+    DL_FOREACH (s->attempts, r)
+        if (attempt_number(r->attempt) == number)
+            return r->attempt;
+    return NULL;
+}
+
+static void prepare(struct session *s, const struct frame *f)
+{
+    ERR_AUTO err = ERR_INIT;
+    Muster__Prepare *m = msg_unpack(f, &muster__prepare__descriptor, &err);
+    if (m == NULL || find_attempt(s, f->attempt) != NULL) {
+        log_warn(log_of(s), "dropped a PREPARE: %s",
+                 m == NULL ? err_text(&err) : "that attempt exists");
+        msg_free(m);
+        return;
+    }
+    struct attempt *at = attempt_create(s, f, m);
+    if (at == NULL)
+        return;
+    struct running *r = xcalloc(1, sizeof *r);
+    r->attempt = at;
+    DL_APPEND(s->attempts, r);
+}
+
+static void local_frame(struct session *s, const struct frame *f)
+{
+    if (f->kind == FRAME_PREPARE) {
+        prepare(s, f);
+        return;
+    }
+    struct attempt *at = find_attempt(s, f->attempt);
+    if (at != NULL)
+        attempt_frame(at, f);
+    else
+        log_debug(log_of(s), "dropped %s: no such attempt here",
+                  frame_kind_name(f->kind));
+}
+
+void session_route(struct session *s, const struct frame *f)
+{
+    if (f->dst == s->vertex)
+        local_frame(s, f);
+    else if (f->dst != 0 && s->branch != NULL &&
+             tree_contains(&s->tree, s->vertex, f->dst))
+        branch_send(s->branch, f);
+    else
+        session_up(s, f);
+}
+
+void session_to_child(struct session *s, uint32_t child, const struct frame *f)
+{
+    struct frame out = *f;
+    uint32_t first;
+    tree_children(&s->tree, s->vertex, &first);
+    out.dst = first + child;
+    if (s->branch != NULL)
+        branch_send(s->branch, &out);
+}
+
+// ---- children --------------------------------------------------------------------
+
+static void on_child_frame(void *arg, const struct frame *f)
+{
+    struct session *s = arg;
+    struct attempt *at = find_attempt(s, f->attempt);
+    if (f->kind == FRAME_COLL && at != NULL)
+        attempt_from_child(at, f);
+    else if (f->kind == FRAME_MODEX || f->kind == FRAME_MODEX_DONE)
+        session_route(s, f);
+    else
+        session_up(s, f);
+}
+
+static void on_child_attached(void *arg, uint32_t vertex, const Muster__Hello *hello)
+{
+    struct session *s = arg;
+    Muster__Hello copy = *hello;
+    Muster__Attached m = MUSTER__ATTACHED__INIT;
+    m.hello = &copy;
+    up_msg(s, FRAME_ATTACHED, vertex, &m.base);
+}
+
+static void child_lost(struct session *s, uint32_t vertex, const struct err *why,
+                       bool attached, bool final)
+{
+    CLEANUP_FREE char *text = xstrdup(err_text(why));
+    Muster__Lost m = MUSTER__LOST__INIT;
+    m.vertex = vertex;
+    m.why = text;
+    m.was_attached = attached;
+    m.final = final;
+    up_msg(s, FRAME_LOST, s->vertex, &m.base);
+}
+
+static void on_child_missing(void *arg, uint32_t vertex, const struct err *why,
+                             bool final)
+{
+    child_lost(arg, vertex, why, false, final);
+}
+
+static void on_child_lost(void *arg, uint32_t vertex, const struct err *why)
+{
+    child_lost(arg, vertex, why, true, true);
+}
+
+static void dial_children(struct session *s)
+{
+    static const struct branch_ops ops = {on_child_frame, on_child_attached,
+                                          on_child_missing, on_child_lost};
+    uint32_t first;
+    const struct agent_conf *ac = agent_conf(s->agent);
+    if (tree_children(&s->tree, s->vertex, &first) == 0)
+        return;
+    struct branch_conf conf = {.link = {.base = ac->base,
+                                        .keys = ac->keys,
+                                        .hello = ac->hello,
+                                        .log = ac->log},
+                               .tree = s->tree,
+                               .self = s->vertex,
+                               .attach = s->attach,
+                               .job = s->job,
+                               .term = s->term};
+    s->branch = branch_create(&conf, &ops, s);
+}
+
+// ---- the link above ----------------------------------------------------------------
+
+static void attach(struct session *s, const struct frame *f)
+{
+    Muster__Attach *m = msg_unpack(f, &muster__attach__descriptor, NULL);
+    if (m == NULL || s->state != SESSION_GREETED || m->fanout == 0 || f->dst == 0 ||
+        f->dst > m->n_members) {
+        log_warn(log_of(s), "dropped an ATTACH that makes no sense");
+        msg_free(m);
+        return;
+    }
+    s->attach = m;
+    s->vertex = f->dst;
+    s->job = f->job;
+    s->term = f->term;
+    s->tree =
+        (struct tree){.vertices = (uint32_t)m->n_members + 1, .fanout = m->fanout};
+    s->state = SESSION_ATTACHED;
+    dial_children(s);
+}
+
+static int on_up(void *arg, const Muster__Hello *peer, struct err *err)
+{
+    struct session *s = arg;
+    s->address = xstrdup(link_local_address(s->link));
+    log_info(log_of(s), "%s %s from %s took hold", peer->role, peer->version,
+             link_peer_text(s->link));
+    return 0;
+}
+
+static void on_frame(void *arg, const struct frame *f)
+{
+    struct session *s = arg;
+    if (f->kind == FRAME_ATTACH) {
+        attach(s, f);
+        return;
+    }
+    if (s->state != SESSION_ATTACHED || f->job != s->job) {
+        log_debug(log_of(s), "dropped %s of another job", frame_kind_name(f->kind));
+        return;
+    }
+    if (f->dst == TREE_ALL) {
+        if (s->branch != NULL)
+            branch_send(s->branch, f);
+        local_frame(s, f);
+    } else {
+        session_route(s, f);
+    }
+}
+
+static void over_when_idle(struct session *s)
+{
+    if (s->link == NULL && s->attempts == NULL)
+        loop_timer_arm(s->over, 0);
+}
+
+static void abandon_all(struct session *s, bool grace, const char *why)
+{
+    struct running *r, *tmp;
+    DL_FOREACH_SAFE (s->attempts, r, tmp)
+        attempt_abandon(r->attempt, grace ? attempt_grace_ms(r->attempt) : 0, why);
+}
+
+static void on_orphan(evutil_socket_t fd, short what, void *arg)
+{
+    struct session *s = arg;
+    log_warn(log_of(s), "no launcher came back within %u ms: its ranks are stopped",
+             s->attach->orphan_grace_ms);
+    abandon_all(s, true, "orphaned");
+}
+
+static void on_down(void *arg, const struct err *why)
+{
+    struct session *s = arg;
+    bool in_order = why->kind != NULL && strcmp(why->kind, "CLOSED") == 0;
+    log_info(log_of(s), "%s let go: %s", link_peer_text(s->link), err_text(why));
+    link_destroy(s->link);
+    s->link = NULL;
+    // The subtree learns it the same way: by BYE, or by a link that breaks.
+    if (s->branch != NULL && in_order) {
+        branch_close(s->branch);
+    } else {
+        branch_destroy(s->branch);
+        s->branch = NULL;
+    }
+    if (in_order || agent_conf(s->agent)->once) {
+        s->state = SESSION_CLOSING;
+        abandon_all(s, false, "the launcher has gone");
+    } else {
+        s->state = SESSION_ORPHANED;
+        if (s->attempts != NULL)
+            loop_timer_arm(s->orphan, s->attach->orphan_grace_ms);
+    }
+    over_when_idle(s);
+}
+
+const struct link_ops *session_link_ops(void)
+{
+    static const struct link_ops ops = {on_up, on_frame, on_down};
+    return &ops;
+}
+
+// ---- life --------------------------------------------------------------------------
+
+static void on_over(evutil_socket_t fd, short what, void *arg)
+{
+    struct session *s = arg;
+    agent_session_over(s->agent, s);
+}
+
+struct session *session_create(struct agent *a)
+{
+    struct session *s = xcalloc(1, sizeof *s);
+    s->agent = a;
+    s->orphan = loop_timer(agent_conf(a)->base, on_orphan, s);
+    s->over = loop_timer(agent_conf(a)->base, on_over, s);
+    return s;
+}
+
+void session_own_link(struct session *s, struct link *link)
+{
+    s->link = link;
+}
+
+void session_destroy(struct session *s)
+{
+    struct running *r, *tmp;
+    DL_FOREACH_SAFE (s->attempts, r, tmp) {
+        attempt_destroy(r->attempt);
+        free(r);
+    }
+    branch_destroy(s->branch);
+    link_destroy(s->link);
+    msg_free(s->attach);
+    loop_timer_free(s->orphan);
+    loop_timer_free(s->over);
+    free(s->address);
+    free(s);
+}
+
+void session_stop(struct session *s, const char *why)
+{
+    abandon_all(s, true, why);
+}
+
+void session_attempt_over(struct session *s, struct attempt *at)
+{
+    struct running *r, *tmp;
+    DL_FOREACH_SAFE (s->attempts, r, tmp) {
+        if (r->attempt != at)
+            continue;
+        DL_DELETE(s->attempts, r);
+        free(r);
+    }
+    attempt_destroy(at);
+    over_when_idle(s);
+}
+
+struct agent *session_agent(struct session *s)
+{
+    return s->agent;
+}
+
+const struct tree *session_tree(const struct session *s)
+{
+    return &s->tree;
+}
+
+uint32_t session_vertex(const struct session *s)
+{
+    return s->vertex;
+}
+
+const char *session_local_address(const struct session *s)
+{
+    return s->address != NULL ? s->address : "";
+}

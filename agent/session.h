@@ -1,0 +1,49 @@
+// One launcher's (or inner agent's) hold on this agent, from greeting to end.
+//
+// States: GREETED (link up, no ATTACH yet) -> ATTACHED (vertex known, children dialed) ->
+// ORPHANED (the link was lost: ranks live on for the orphan grace) or CLOSING (the link was
+// closed in order: ranks are killed) -> over, when its attempts are.
+// Frames from above are handled here when dst is this vertex (or TREE_ALL) and passed down;
+// frames from below go up, but for collectives, which attempts merge, and modex requests,
+// which take the shortest way.
+#ifndef MUSTER_AGENT_SESSION_H
+#define MUSTER_AGENT_SESSION_H
+
+#include "agent/agent.h"
+#include "wire/tree.h"
+
+struct session;
+
+enum session_state {
+    SESSION_GREETED,
+    SESSION_ATTACHED,
+    SESSION_ORPHANED,
+    SESSION_CLOSING
+};
+
+// The link is given by session_own_link() before any of its callbacks come.
+struct session *session_create(struct agent *a);
+void session_own_link(struct session *s, struct link *link);
+const struct link_ops *session_link_ops(void); // arg: the session
+void session_destroy(struct session *s);       // its attempts' keepers are killed
+// Stop all attempts with their grace; the reason is reported up.
+void session_stop(struct session *s, const char *why);
+
+// ---- for attempts -------------------------------------------------------------
+
+struct agent *session_agent(struct session *s);
+const struct tree *session_tree(const struct session *s);
+uint32_t session_vertex(const struct session *s);
+// Own address as the other end sees it.
+const char *session_local_address(const struct session *s);
+// Up to the launcher; src is set to this vertex unless it is set already.
+void session_up(struct session *s, const struct frame *f);
+// To any vertex: down the own branch, up, or to this vertex itself.
+void session_route(struct session *s, const struct frame *f);
+// Result of a collective for one child of the tree (its index).
+void session_to_child(struct session *s, uint32_t child, const struct frame *f);
+// An attempt has ended and is gone after this call.
+struct attempt;
+void session_attempt_over(struct session *s, struct attempt *at);
+
+#endif

@@ -1,0 +1,92 @@
+// Members as the launcher sees them.
+#include "launcher/group.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+
+void group_free(struct group *g)
+{
+    for (uint32_t i = 0; i < g->n; i++) {
+        free(g->v[i].why);
+        free(g->v[i].hostname);
+    }
+    free(g->v);
+    members_free(&g->members);
+    *g = (struct group){0};
+}
+
+void group_update(struct group *g, const struct members *members)
+{
+    group_free(g);
+    members_copy(&g->members, members);
+    g->n = (uint32_t)members->n;
+    g->v = xcalloc(g->n, sizeof *g->v);
+    for (uint32_t i = 0; i < g->n; i++) {
+        struct group_member *m = &g->v[i];
+        m->member = &g->members.v[i];
+        members_address(m->member, m->address, sizeof m->address);
+        m->state = m->address[0] != '\0' ? GROUP_FOUND : GROUP_MISSING;
+        m->why = m->member->why != NULL ? xstrdup(m->member->why) : NULL;
+    }
+}
+
+static uint32_t count(const struct group *g, enum group_state from, enum group_state to)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < g->n; i++)
+        n += g->v[i].state >= from && g->v[i].state <= to ? 1 : 0;
+    return n;
+}
+
+uint32_t group_found(const struct group *g)
+{
+    return count(g, GROUP_FOUND, GROUP_LOST);
+}
+
+uint32_t group_attached(const struct group *g)
+{
+    return count(g, GROUP_ATTACHED, GROUP_ATTACHED);
+}
+
+void group_set_why(struct group_member *m, const char *why)
+{
+    free(m->why);
+    m->why = xstrdup(why);
+}
+
+void group_greeted(struct group_member *m, const Muster__Hello *hello)
+{
+    m->state = GROUP_ATTACHED;
+    m->cpus = hello->cpus;
+    free(m->hostname);
+    m->hostname = xstrdup(hello->hostname);
+}
+
+char *group_member_text(const struct group_member *m)
+{
+    if (m->address[0] == '\0' || strcmp(m->address, m->member->name) == 0)
+        return xstrdup(m->member->name);
+    return xasprintf("%s (%s)", m->member->name, m->address);
+}
+
+void group_describe_missing(const struct group *g, enum group_state below, unsigned max,
+                            struct buf *out)
+{
+    unsigned shown = 0, more = 0;
+    for (uint32_t i = 0; i < g->n; i++) {
+        const struct group_member *m = &g->v[i];
+        if (m->state >= below)
+            continue;
+        if (shown == max) {
+            more++;
+            continue;
+        }
+        CLEANUP_FREE char *name = group_member_text(m);
+        buf_printf(out, "%s%s: %s", shown++ > 0 ? "; " : "", name,
+                   m->why != NULL ? m->why : "no answer yet");
+    }
+    if (more > 0)
+        buf_printf(out, "; and %u more", more);
+}

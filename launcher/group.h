@@ -1,0 +1,54 @@
+// The members as the launcher sees them: found, connected, lost, and why one is missing.
+//
+// States of a member (the launcher's view; agents have their own):
+//   MISSING --address--> FOUND --greeted--> ATTACHED --link gone--> LOST
+// Pure bookkeeping: no links, no lookups.
+#ifndef MUSTER_LAUNCHER_GROUP_H
+#define MUSTER_LAUNCHER_GROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "hostfile/members.h"
+#include "wire/muster.pb-c.h"
+
+enum group_state { GROUP_MISSING, GROUP_FOUND, GROUP_ATTACHED, GROUP_LOST };
+
+struct group_member {
+    enum group_state state;
+    const struct member *member; // of the group's own copy
+    char address[64];            // literal, "" while missing
+    char *why;                   // last reason while not attached; owned, NULL
+    char *hostname;              // from its greeting; owned, NULL before
+    uint32_t cpus;
+    bool ready, started, stopped;
+};
+
+struct group {
+    struct members members;
+    struct group_member *v;
+    uint32_t n;
+};
+
+// Replaces the members by a source's newest list (only before anything is dialed).
+void group_update(struct group *g, const struct members *members);
+void group_free(struct group *g);
+// Members with an address.
+uint32_t group_found(const struct group *g);
+uint32_t group_attached(const struct group *g);
+// Index of a vertex's member.
+static inline struct group_member *group_at(struct group *g, uint32_t vertex)
+{
+    return &g->v[vertex - 1];
+}
+void group_set_why(struct group_member *m, const char *why);
+void group_greeted(struct group_member *m, const Muster__Hello *hello);
+// "train-2: NXDOMAIN, train-3 (10.0.0.7): connection refused": what is not attached (or
+// not found), at most `max` members and then a count.
+void group_describe_missing(const struct group *g, enum group_state below, unsigned max,
+                            struct buf *out);
+// "train-2 (10.0.0.5)", or the name alone when it is the address. Caller frees.
+char *group_member_text(const struct group_member *m);
+
+#endif

@@ -1,0 +1,384 @@
+// The job: its states, and what entering each of them does.
+#include "launcher/job.h"
+
+#include <event2/event.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+
+#include "common/log.h"
+#include "common/loop.h"
+#include "common/mem.h"
+#include "hostfile/source.h"
+#include "launcher/job_internal.h"
+#include "launcher/job_plan.h"
+#include "wire/msg.h"
+
+enum {
+    TICK_MS = 100,
+    KILL_BOUND_MS = 5000,  // a keeper's bound after SIGKILL
+    STOP_MARGIN_MS = 3000, // for the answers to come back
+    CLOSE_BOUND_MS = 2000,
+};
+
+struct frame job_frame(const struct job *j, uint16_t kind, uint32_t dst)
+{
+    return (struct frame){
+        .kind = kind, .job = j->id, .term = 1, .attempt = 1, .src = 0, .dst = dst};
+}
+
+void job_send(struct job *j, uint16_t kind, uint32_t dst, const ProtobufCMessage *msg)
+{
+    struct frame f = job_frame(j, kind, dst);
+    branch_send_msg(j->branch, &f, msg);
+}
+
+const struct map_position *job_position(const struct job *j, uint32_t vertex)
+{
+    for (uint32_t i = 0; i < j->map.npositions; i++)
+        if (j->map.positions[i].member + 1 == vertex)
+            return &j->map.positions[i];
+    return NULL;
+}
+
+struct verdict_rank job_rank_text(struct job *j, uint32_t rank)
+{
+    const struct map_position *p = &j->map.positions[map_position_of(&j->map, rank)];
+    const struct group_member *m = &j->group.v[p->member];
+    return (struct verdict_rank){.rank = rank,
+                                 .pid = j->ranks[rank].pid,
+                                 .member = m->member->name,
+                                 .address = m->address};
+}
+
+void job_fail(struct job *j, int code, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    CLEANUP_FREE char *text = xvasprintf(fmt, ap);
+    va_end(ap);
+    // After the ranks ended well nothing can go wrong any more but the cleaning up.
+    bool first = verdict_set(&j->verdict, code, "%s", text);
+    log_debug(j->conf.log, "%s: %s", first ? "cause" : "after the cause", text);
+    if (first)
+        job_event(j, JOB_EV_CAUSE);
+}
+
+// ---- entering states --------------------------------------------------------
+
+static void enter_prepare(struct job *j)
+{
+    loop_timer_disarm(j->wait_timer);
+    j->prepare = job_plan_prepare(&j->group, &j->map, j->opts, j->key, j->nspace);
+    j->ranks = xcalloc(j->map.ranks, sizeof *j->ranks);
+    job_coll_start(j);
+    job_output_start(j);
+    job_send(j, FRAME_PREPARE, TREE_ALL, &j->prepare->base);
+}
+
+static void enter_start(struct job *j)
+{
+    Muster__Go go = MUSTER__GO__INIT;
+    go.master_address = j->prepare->positions[0]->address;
+    go.master_port = j->master_port;
+    progress_clear(j->progress);
+    loop_timer_disarm(j->tick);
+    job_send(j, FRAME_GO, TREE_ALL, &go.base);
+}
+
+static void send_stop(struct job *j, uint32_t grace_ms)
+{
+    Muster__Stop stop = MUSTER__STOP__INIT;
+    stop.grace_ms = grace_ms;
+    job_send(j, FRAME_STOP, TREE_ALL, &stop.base);
+    loop_timer_arm(j->stop_timer, grace_ms + KILL_BOUND_MS + STOP_MARGIN_MS);
+}
+
+static void enter_stop(struct job *j)
+{
+    progress_clear(j->progress);
+    loop_timer_disarm(j->tick);
+    // After a good end what is left (a rank's grandchildren) has nothing to save.
+    send_stop(j, j->verdict.failed && j->interrupts < 2 ? j->opts->grace_ms : 0);
+    if (j->stopped == j->map.npositions)
+        job_event(j, JOB_EV_STOPPED);
+}
+
+// Streams of members that are out of reach bring nothing more.
+static void enter_drain(struct job *j)
+{
+    loop_timer_disarm(j->stop_timer);
+    for (uint32_t r = 0; r < j->map.ranks; r++)
+        if (!j->ranks[r].started) {
+            output_eof(j->output, r, 1);
+            output_eof(j->output, r, 2);
+        }
+    if (output_is_drained(j->output))
+        job_event(j, JOB_EV_DRAINED);
+}
+
+static void enter_close(struct job *j)
+{
+    progress_clear(j->progress);
+    loop_timer_disarm(j->tick);
+    loop_timer_disarm(j->wait_timer);
+    source_destroy(j->source);
+    j->source = NULL;
+    if (j->branch != NULL)
+        branch_close(j->branch);
+    loop_timer_arm(j->stop_timer, CLOSE_BOUND_MS);
+    if (j->branch == NULL || branch_attached(j->branch) == 0)
+        job_event(j, JOB_EV_CLOSED);
+}
+
+static void enter_connect(struct job *j)
+{
+    source_destroy(j->source);
+    j->source = NULL;
+    job_connect_start(j);
+}
+
+static void enter_done(struct job *j)
+{
+    loop_timer_disarm(j->stop_timer);
+    j->conf.done(j->conf.arg);
+}
+
+static void enter(struct job *j)
+{
+    switch (j->state) {
+    case JOB_CONNECT: enter_connect(j); break;
+    case JOB_PREPARE: enter_prepare(j); break;
+    case JOB_START: enter_start(j); break;
+    case JOB_STOP: enter_stop(j); break;
+    case JOB_DRAIN: enter_drain(j); break;
+    case JOB_CLOSE: enter_close(j); break;
+    case JOB_DONE: enter_done(j); break;
+    default: break;
+    }
+}
+
+void job_event(struct job *j, enum job_event ev)
+{
+    enum job_state to = job_fsm_next(j->state, ev);
+    if (to == j->state)
+        return;
+    log_debug(j->conf.log, "job: %s -- %s --> %s", job_state_name(j->state),
+              job_event_name(ev), job_state_name(to));
+    events_write(j->conf.events, "state",
+                 json_pack("{s:s, s:s, s:s, s:s?}", "from", job_state_name(j->state),
+                           "to", job_state_name(to), "on", job_event_name(ev), "cause",
+                           j->verdict.text));
+    j->state = to;
+    enter(j);
+}
+
+// ---- discover ---------------------------------------------------------------
+
+// A Service may show more members than the job was told to take: the first are taken.
+static void cut_to_members(struct job *j, struct members *all)
+{
+    while (j->opts->members > 0 && all->n > j->opts->members) {
+        struct member *last = &all->v[--all->n];
+        free(last->name);
+        free(last->user);
+        free(last->why);
+    }
+}
+
+static bool enough_slots(struct job *j, struct err *err)
+{
+    uint64_t have = 0;
+    for (uint32_t i = 0; i < j->group.n; i++) {
+        if (j->group.v[i].member->slots < 0)
+            return true; // the agents will tell
+        have += (uint64_t)j->group.v[i].member->slots;
+    }
+    const struct map_request *rq = &j->opts->map;
+    if (rq->oversubscribe || rq->ranks <= have)
+        return true;
+    err_set(err,
+            "not enough slots: %u ranks wanted (-n), the %u members of %s have %llu",
+            rq->ranks, j->group.n, j->opts->source.text, (unsigned long long)have);
+    return false;
+}
+
+static void on_update(void *arg, const struct members *members)
+{
+    struct job *j = arg;
+    MEMBERS_AUTO all = MEMBERS_INIT;
+    ERR_AUTO err = ERR_INIT;
+    if (j->state != JOB_DISCOVER)
+        return;
+    members_copy(&all, members);
+    cut_to_members(j, &all);
+    group_update(&j->group, &all);
+    events_write(j->conf.events, "members",
+                 json_pack("{s:i, s:i}", "known", (int)j->group.n, "found",
+                           (int)group_found(&j->group)));
+    if (!source_can_grow(&j->opts->source) && !enough_slots(j, &err)) {
+        job_fail(j, VERDICT_OWN_FAILURE, "%s", err_text(&err));
+        return;
+    }
+    if (j->group.n > 0 && group_found(&j->group) == j->group.n &&
+        j->group.n >= j->opts->members)
+        job_event(j, JOB_EV_FOUND);
+}
+
+static void on_source_failed(void *arg, const struct err *err)
+{
+    struct job *j = arg;
+    job_fail(j, VERDICT_OWN_FAILURE, "%s", err_text(err));
+}
+
+// What is being waited for, in words.
+static char *waiting_text(struct job *j)
+{
+    BUF_AUTO text = BUF_INIT;
+    uint32_t want = j->opts->members > j->group.n ? j->opts->members : j->group.n;
+    buf_printf(&text, "members %u/%u found, %u connected", group_found(&j->group), want,
+               group_attached(&j->group));
+    if (j->state > JOB_CONNECT) {
+        buf_printf(&text, ", %u/%u ready", j->ready, j->map.npositions);
+        return buf_steal_str(&text);
+    }
+    enum group_state below = j->state == JOB_DISCOVER ? GROUP_FOUND : GROUP_ATTACHED;
+    BUF_AUTO missing = BUF_INIT;
+    group_describe_missing(&j->group, below, 3, &missing);
+    if (buf_len(&missing) > 0) {
+        CLEANUP_FREE char *m = buf_steal_str(&missing);
+        buf_printf(&text, "; waiting for %s", m);
+    } else if (want > j->group.n) {
+        CLEANUP_FREE char *source = source_describe(&j->opts->source);
+        buf_printf(&text, "; waiting for %u more in %s", want - j->group.n, source);
+    }
+    return buf_steal_str(&text);
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *arg)
+{
+    struct job *j = arg;
+    CLEANUP_FREE char *text = waiting_text(j);
+    progress_show(j->progress, loop_now_ms(), text);
+    loop_timer_arm(j->tick, TICK_MS);
+}
+
+static void on_wait_over(evutil_socket_t fd, short what, void *arg)
+{
+    struct job *j = arg;
+    CLEANUP_FREE char *text = waiting_text(j);
+    job_fail(j, VERDICT_OWN_FAILURE, "gave up after %u s (--wait): %s",
+             j->opts->wait_ms / 1000, text);
+}
+
+static void on_stop_over(evutil_socket_t fd, short what, void *arg)
+{
+    struct job *j = arg;
+    for (uint32_t i = 0; j->state == JOB_STOP && i < j->map.npositions; i++) {
+        struct group_member *m = &j->group.v[j->map.positions[i].member];
+        if (!m->stopped)
+            log_warn(
+                j->conf.log,
+                "member %s (%s) gave no proof that its ranks are gone; it was left",
+                m->member->name, m->address);
+    }
+    if (j->state == JOB_STOP) {
+        for (uint32_t r = 0; r < j->map.ranks; r++)
+            job_rank_gone(j, r, "no answer");
+        job_event(j, JOB_EV_STOPPED);
+    } else {
+        job_event(j, JOB_EV_CLOSED);
+    }
+}
+
+// ---- create, destroy, signals ------------------------------------------------
+
+static int start_source(struct job *j, struct err *err)
+{
+    static const struct source_ops ops = {on_update, on_source_failed};
+    j->source = source_start(j->conf.base, &j->opts->source, &ops, j, j->conf.log, err);
+    return j->source != NULL ? 0 : -1;
+}
+
+struct job *job_create(const struct job_conf *conf, struct err *err)
+{
+    struct job *j = xcalloc(1, sizeof *j);
+    j->conf = *conf;
+    j->opts = conf->opts;
+    j->local = conf->opts->source.kind == SOURCE_LOCAL;
+    while (j->id == 0 && getrandom(&j->id, sizeof j->id, 0) != sizeof j->id)
+        ;
+    j->key = xasprintf("%016llx", (unsigned long long)j->id);
+    j->nspace = xasprintf("muster-%s-1", j->key);
+    j->progress = progress_create(2, conf->opts->quiet);
+    j->wait_timer = loop_timer(conf->base, on_wait_over, j);
+    j->stop_timer = loop_timer(conf->base, on_stop_over, j);
+    j->tick = loop_timer(conf->base, on_tick, j);
+    if (start_source(j, err) < 0) {
+        job_destroy(j);
+        return NULL;
+    }
+    loop_timer_arm(j->wait_timer, conf->opts->wait_ms);
+    loop_timer_arm(j->tick, TICK_MS);
+    return j;
+}
+
+void job_destroy(struct job *j)
+{
+    if (j == NULL)
+        return;
+    branch_destroy(j->branch);
+    if (j->local_agent > 0)
+        waitpid(j->local_agent, NULL, 0); // its link is closed: it ends
+    source_destroy(j->source);
+    output_destroy(j->output);
+    coll_destroy(j->colls);
+    coll_route_destroy(j->route);
+    msg_free(j->prepare);
+    msg_free(j->attach);
+    map_free(&j->map);
+    group_free(&j->group);
+    loop_timer_free(j->wait_timer);
+    loop_timer_free(j->stop_timer);
+    loop_timer_free(j->tick);
+    progress_destroy(j->progress);
+    verdict_free(&j->verdict);
+    free(j->ranks);
+    free(j->nspace);
+    free(j->key);
+    free(j);
+}
+
+void job_interrupt(struct job *j, int signo)
+{
+    j->interrupts++;
+    if (j->interrupts == 1)
+        job_fail(j, 128 + signo, "interrupted by SIG%s", sigabbrev_np(signo));
+    else if (j->state == JOB_STOP)
+        send_stop(j, 0);
+    if (j->interrupts > 1 && j->state == JOB_DRAIN)
+        job_event(j, JOB_EV_DRAINED); // nobody reads the output any more
+    if (j->interrupts > 2)
+        job_event(j, j->state == JOB_STOP ? JOB_EV_STOPPED : JOB_EV_CLOSED);
+}
+
+void job_signal(struct job *j, int signo)
+{
+    Muster__Signal msg = MUSTER__SIGNAL__INIT;
+    msg.number = (uint32_t)signo;
+    if (j->state == JOB_RUN)
+        job_send(j, FRAME_SIGNAL, TREE_ALL, &msg.base);
+}
+
+int job_code(const struct job *j)
+{
+    return j->verdict.failed ? j->verdict.code : 0;
+}
+
+const char *job_text(const struct job *j)
+{
+    return j->verdict.text;
+}

@@ -1,0 +1,39 @@
+// One `muster run`: from members to exit code. States: job_fsm.h.
+//
+// The job owns everything it waits for: source, branch, output, timers. It is driven by
+// callbacks of the event loop only and ends with done().
+#ifndef MUSTER_LAUNCHER_JOB_H
+#define MUSTER_LAUNCHER_JOB_H
+
+#include "launcher/opts.h"
+#include "wire/muster.pb-c.h"
+
+struct event_base;
+struct events;
+struct job;
+struct keyring;
+struct log;
+
+struct job_conf {
+    struct event_base *base;
+    const struct opts *opts;    // borrowed
+    const struct keyring *keys; // borrowed; NULL for the local machine
+    const Muster__Hello *hello; // borrowed: what this launcher says of itself
+    struct events *events;      // borrowed
+    struct log *log;
+    void (*done)(void *arg); // the job is over; job_code() and job_text() say how
+    void *arg;
+};
+
+// NULL with err when nothing was started (bad source).
+struct job *job_create(const struct job_conf *conf, struct err *err);
+void job_destroy(struct job *j);
+// SIGINT, SIGTERM: the first stops the ranks in order, the second at once.
+void job_interrupt(struct job *j, int signo);
+// Any other signal for the ranks.
+void job_signal(struct job *j, int signo);
+int job_code(const struct job *j);
+// The first cause, or NULL when all went well.
+const char *job_text(const struct job *j);
+
+#endif

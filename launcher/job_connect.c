@@ -1,0 +1,147 @@
+// Connect: from found members to attached ones, and their loss.
+#include <stdlib.h>
+
+#include "common/log.h"
+#include "common/loop.h"
+#include "common/mem.h"
+#include "launcher/job_internal.h"
+#include "launcher/job_plan.h"
+#include "wire/msg.h"
+
+// Positions and ranks, once every member's slots are known.
+static int make_map(struct job *j, struct err *err)
+{
+    CLEANUP_FREE struct map_member *m = xcalloc(j->group.n, sizeof *m);
+    struct map_request rq = j->opts->map;
+    for (uint32_t i = 0; i < j->group.n; i++) {
+        const struct group_member *gm = &j->group.v[i];
+        int slots = gm->member->slots;
+        m[i].name = gm->member->name;
+        m[i].slots = slots >= 0 ? (uint32_t)slots : gm->cpus;
+    }
+    // Without a group nobody said how much this machine may be used: as much as asked.
+    rq.oversubscribe = rq.oversubscribe || j->local;
+    return map_block(m, j->group.n, &rq, &j->map, err);
+}
+
+static void connected_if_all(struct job *j)
+{
+    if (group_attached(&j->group) < j->group.n)
+        return;
+    ERR_AUTO err = ERR_INIT;
+    if (make_map(j, &err) < 0)
+        job_fail(j, VERDICT_OWN_FAILURE, "%s", err_text(&err));
+    else
+        job_event(j, JOB_EV_CONNECTED);
+}
+
+void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *hello)
+{
+    struct group_member *m = group_at(&j->group, vertex);
+    group_greeted(m, hello);
+    events_write(j->conf.events, "attached",
+                 json_pack("{s:s, s:s, s:s, s:i}", "member", m->member->name, "address",
+                           m->address, "hostname", m->hostname, "cpus", (int)m->cpus));
+    connected_if_all(j);
+}
+
+void job_member_missing(struct job *j, uint32_t vertex, const char *why, bool final)
+{
+    struct group_member *m = group_at(&j->group, vertex);
+    group_set_why(m, why);
+    log_debug(j->conf.log, "%s (%s): %s", m->member->name, m->address, why);
+    if (!final || j->state != JOB_CONNECT)
+        return;
+    CLEANUP_FREE char *name = group_member_text(m);
+    job_fail(j, VERDICT_OWN_FAILURE, "member %s: %s", name, why);
+}
+
+// "rank 4 is" or "ranks 4-7 are", for the loss of a member.
+static char *ranks_text(const struct map_position *p)
+{
+    if (p->count == 1)
+        return xasprintf("rank %u is", p->first);
+    return xasprintf("ranks %u-%u are", p->first, p->first + p->count - 1);
+}
+
+static void lose_one(struct job *j, uint32_t vertex, const char *why)
+{
+    struct group_member *m = group_at(&j->group, vertex);
+    const struct map_position *p = job_position(j, vertex);
+    if (m->state != GROUP_ATTACHED)
+        return;
+    m->state = GROUP_LOST;
+    group_set_why(m, why);
+    events_write(j->conf.events, "lost",
+                 json_pack("{s:s, s:s, s:s}", "member", m->member->name, "address",
+                           m->address, "why", why));
+    if (j->state < JOB_CLOSE) {
+        CLEANUP_FREE char *name = group_member_text(m);
+        CLEANUP_FREE char *ranks = p != NULL ? ranks_text(p) : xstrdup("no rank is");
+        job_fail(j, VERDICT_OWN_FAILURE,
+                 "member %s was lost: %s; %s gone with it; look at the pod and its "
+                 "musterd",
+                 name, why, ranks);
+    }
+    for (uint32_t i = 0; p != NULL && i < p->count; i++)
+        job_rank_gone(j, p->first + i, why);
+    if (p != NULL && !m->stopped) {
+        m->stopped = true;
+        if (++j->stopped == j->map.npositions)
+            job_event(j, JOB_EV_STOPPED);
+    }
+}
+
+void job_member_lost(struct job *j, uint32_t vertex, const char *why)
+{
+    for (uint32_t v = 1; v <= j->group.n; v++) // the vertex itself comes first
+        if (tree_contains(&j->tree, vertex, v))
+            lose_one(j, v, why);
+    if (branch_attached(j->branch) == 0)
+        job_event(j, JOB_EV_CLOSED);
+}
+
+static void on_attached(void *arg, uint32_t vertex, const Muster__Hello *hello)
+{
+    job_member_attached(arg, vertex, hello);
+}
+
+static void on_missing(void *arg, uint32_t vertex, const struct err *why, bool final)
+{
+    job_member_missing(arg, vertex, err_text(why), final);
+}
+
+static void on_lost(void *arg, uint32_t vertex, const struct err *why)
+{
+    job_member_lost(arg, vertex, err_text(why));
+}
+
+static int adopt_local(struct job *j, struct err *err)
+{
+    int fd;
+    j->local_agent = local_agent_start(&fd, err);
+    if (j->local_agent < 0)
+        return -1;
+    branch_adopt(j->branch, 1, fd, fd);
+    return 0;
+}
+
+void job_connect_start(struct job *j)
+{
+    static const struct branch_ops ops = {job_up_frame, on_attached, on_missing,
+                                          on_lost};
+    ERR_AUTO err = ERR_INIT;
+    j->attach = job_plan_attach(&j->group, j->opts, j->key);
+    j->tree = (struct tree){.vertices = j->group.n + 1, .fanout = j->opts->fanout};
+    struct branch_conf conf = {.link = {.base = j->conf.base,
+                                        .keys = j->conf.keys,
+                                        .hello = j->conf.hello,
+                                        .log = j->conf.log},
+                               .tree = j->tree,
+                               .attach = j->attach,
+                               .job = j->id,
+                               .term = 1};
+    j->branch = branch_create(&conf, &ops, j);
+    if (j->local && adopt_local(j, &err) < 0)
+        job_fail(j, VERDICT_OWN_FAILURE, "%s", err_text(&err));
+}

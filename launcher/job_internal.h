@@ -1,0 +1,93 @@
+// The inside of a job, shared by the job_*.c files and by nobody else.
+#ifndef MUSTER_LAUNCHER_JOB_INTERNAL_H
+#define MUSTER_LAUNCHER_JOB_INTERNAL_H
+
+#include <sys/types.h>
+
+#include "launcher/events.h"
+#include "launcher/group.h"
+#include "launcher/job.h"
+#include "launcher/job_fsm.h"
+#include "launcher/map.h"
+#include "launcher/output.h"
+#include "launcher/progress.h"
+#include "launcher/verdict.h"
+#include "wire/branch.h"
+#include "wire/coll.h"
+#include "wire/coll_route.h"
+
+struct job_rank {
+    uint32_t pid;
+    bool started, exited;
+    bool idle_exit; // ended with 0 and never called PMIx_Init
+};
+
+struct job {
+    struct job_conf conf;
+    const struct opts *opts;
+    enum job_state state;
+    struct verdict verdict;
+    uint64_t id;
+    char *key;    // --job, or the id
+    char *nspace; // of this attempt
+
+    struct source *source;
+    bool local; // one member, this machine, reached over a socketpair
+    pid_t local_agent;
+    struct group group;
+    Muster__Attach *attach;
+    struct tree tree;
+    struct branch *branch;
+
+    struct map map;
+    Muster__Prepare *prepare;
+    struct coll_route *route;
+    struct coll_table *colls;
+    struct output *output;
+    struct job_rank *ranks;
+    uint32_t exited;
+    uint32_t ready, started, stopped; // positions that said so
+    bool pmix_used;
+    uint32_t master_port;
+    unsigned interrupts;
+
+    struct event *wait_timer; // bound of discover and connect
+    struct event *stop_timer; // bound of stop and close
+    struct event *tick;       // progress
+    struct progress *progress;
+};
+
+// The member, the rank, as texts name them.
+struct verdict_rank job_rank_text(struct job *j, uint32_t rank);
+// A frame of this attempt from the launcher to `dst`.
+struct frame job_frame(const struct job *j, uint16_t kind, uint32_t dst);
+void job_send(struct job *j, uint16_t kind, uint32_t dst, const ProtobufCMessage *msg);
+// Feed the state machine; enters the next state.
+void job_event(struct job *j, enum job_event ev);
+// Record a cause and feed it; only the first counts.
+void job_fail(struct job *j, int code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+// Position hosted by a vertex, NULL when it hosts none.
+const struct map_position *job_position(const struct job *j, uint32_t vertex);
+
+// job_connect.c: the way to attached members.
+void job_connect_start(struct job *j);
+void job_member_lost(struct job *j, uint32_t vertex, const char *why);
+void job_member_missing(struct job *j, uint32_t vertex, const char *why, bool final);
+void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *hello);
+
+// job_up.c: frames from below.
+void job_up_frame(void *arg, const struct frame *f);
+void job_rank_gone(struct job *j, uint32_t rank, const char *why);
+
+// job_coll.c: collectives, of which the launcher is the root.
+void job_coll_start(struct job *j);
+void job_coll_part(struct job *j, const struct frame *f);
+
+// job_output.c: what ranks print.
+void job_output_start(struct job *j);
+
+// local_agent.c: musterd for a run without a group.
+pid_t local_agent_start(int *fd, struct err *err);
+
+#endif

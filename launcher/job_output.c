@@ -1,0 +1,35 @@
+// The ranks' output: from the job to the user, and credit back to the agents.
+#include <string.h>
+
+#include "common/log.h"
+#include "launcher/job_internal.h"
+
+static void on_credit(void *arg, uint32_t rank, unsigned stream, size_t bytes)
+{
+    struct job *j = arg;
+    Muster__Credit msg = MUSTER__CREDIT__INIT;
+    msg.rank = rank;
+    msg.stream = stream;
+    msg.bytes = (uint32_t)bytes;
+    job_send(j, FRAME_CREDIT,
+             j->map.positions[map_position_of(&j->map, rank)].member + 1, &msg.base);
+}
+
+static void on_drained(void *arg)
+{
+    job_event(arg, JOB_EV_DRAINED);
+}
+
+static void on_broken(void *arg, int fd, int errnum)
+{
+    struct job *j = arg;
+    log_warn(j->conf.log,
+             "cannot write to %s: %s; the ranks' output is dropped from here",
+             fd == 1 ? "stdout" : "stderr", strerror(errnum));
+}
+
+void job_output_start(struct job *j)
+{
+    static const struct output_ops ops = {on_credit, on_drained, on_broken};
+    j->output = output_create(j->conf.base, 1, 2, j->map.ranks, &ops, j);
+}

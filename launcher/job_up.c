@@ -1,0 +1,244 @@
+// Frames from below: what agents report of an attempt.
+#include <stdlib.h>
+
+#include "common/log.h"
+#include "common/mem.h"
+#include "launcher/job_internal.h"
+#include "wire/msg.h"
+
+static void all_exited(struct job *j)
+{
+    if (j->exited == j->map.ranks)
+        job_event(j, JOB_EV_ENDED);
+}
+
+// One more rank of the attempt is gone; false when that was known.
+static bool note_exit(struct job *j, uint32_t rank)
+{
+    if (rank >= j->map.ranks || j->ranks[rank].exited)
+        return false;
+    j->ranks[rank].exited = true;
+    j->exited++;
+    return true;
+}
+
+static void end_streams(struct job *j, uint32_t rank)
+{
+    output_eof(j->output, rank, 1);
+    output_eof(j->output, rank, 2);
+}
+
+void job_rank_gone(struct job *j, uint32_t rank, const char *why)
+{
+    if (j->output == NULL)
+        return;
+    if (note_exit(j, rank))
+        coll_fail_rank(j->colls, j->nspace, rank, -1, why);
+    end_streams(j, rank);
+    all_exited(j);
+}
+
+// A rank that ended well without PMIx while others use it: their MPI_Init waits for it.
+static void check_idle_exits(struct job *j)
+{
+    for (uint32_t r = 0; j->pmix_used && r < j->map.ranks; r++) {
+        if (!j->ranks[r].idle_exit)
+            continue;
+        struct verdict_rank t = job_rank_text(j, r);
+        job_fail(
+            j, 1,
+            "rank %u on %s (%s, pid %u) ended with exit code 0 without MPI_Init while "
+            "other ranks wait for it there",
+            r, t.member, t.address, t.pid);
+        return;
+    }
+}
+
+static void on_exited(struct job *j, const struct frame *f)
+{
+    Muster__Exited *m = msg_unpack(f, &muster__exited__descriptor, NULL);
+    if (m == NULL || !note_exit(j, m->rank)) {
+        msg_free(m);
+        return;
+    }
+    struct job_rank *rank = &j->ranks[m->rank];
+    rank->pid = m->pid;
+    rank->idle_exit = m->status == 0 && !m->pmix_connected;
+    struct verdict_rank t = job_rank_text(j, m->rank);
+    events_write(j->conf.events, "exited",
+                 json_pack("{s:i, s:s, s:i, s:i}", "rank", (int)m->rank, "member",
+                           t.member, "pid", (int)m->pid, "status", (int)m->status));
+    if (j->state < JOB_STOP &&
+        verdict_exit(&j->verdict, &t, m->status, m->pmix_connected, m->pmix_finalized))
+        job_event(j, JOB_EV_CAUSE);
+    if (!m->pmix_finalized && (m->status != 0 || m->pmix_connected)) {
+        CLEANUP_FREE char *why = xasprintf("rank %u is gone", m->rank);
+        coll_fail_rank(j->colls, j->nspace, m->rank, -1, why);
+    }
+    msg_free(m);
+    check_idle_exits(j);
+    all_exited(j);
+}
+
+static void on_ready(struct job *j, const struct frame *f, struct group_member *m)
+{
+    Muster__Ready *msg = msg_unpack(f, &muster__ready__descriptor, NULL);
+    if (msg != NULL && j->map.positions[0].member + 1 == f->src)
+        j->master_port = msg->master_port;
+    msg_free(msg);
+    if (m->ready)
+        return;
+    m->ready = true;
+    if (++j->ready == j->map.npositions)
+        job_event(j, JOB_EV_READY);
+}
+
+static void on_failed(struct job *j, const struct frame *f, struct group_member *m)
+{
+    Muster__Failed *msg = msg_unpack(f, &muster__failed__descriptor, NULL);
+    CLEANUP_FREE char *name = group_member_text(m);
+    if (msg != NULL)
+        job_fail(
+            j, msg->code > 0 && msg->code < 256 ? (int)msg->code : VERDICT_OWN_FAILURE,
+            "member %s: %s", name, msg->text);
+    msg_free(msg);
+}
+
+static void on_started(struct job *j, const struct frame *f, struct group_member *m)
+{
+    Muster__Started *msg = msg_unpack(f, &muster__started__descriptor, NULL);
+    for (size_t i = 0; msg != NULL && i < msg->n_ranks; i++) {
+        uint32_t rank = msg->ranks[i]->rank;
+        if (rank >= j->map.ranks)
+            continue;
+        j->ranks[rank].pid = msg->ranks[i]->pid;
+        j->ranks[rank].started = true;
+        events_write(j->conf.events, "started",
+                     json_pack("{s:i, s:s, s:i}", "rank", (int)rank, "member",
+                               m->member->name, "pid", (int)msg->ranks[i]->pid));
+    }
+    msg_free(msg);
+    if (m->started)
+        return;
+    m->started = true;
+    if (++j->started == j->map.npositions)
+        job_event(j, JOB_EV_STARTED);
+}
+
+static void on_stopped(struct job *j, const struct frame *f, struct group_member *m)
+{
+    Muster__Stopped *msg = msg_unpack(f, &muster__stopped__descriptor, NULL);
+    const struct map_position *p = job_position(j, f->src);
+    if (msg == NULL || m->stopped || p == NULL) {
+        msg_free(msg);
+        return;
+    }
+    m->stopped = true;
+    j->stopped++;
+    CLEANUP_FREE char *name = group_member_text(m);
+    for (size_t i = 0; i < msg->n_leftovers; i++)
+        log_warn(j->conf.log,
+                 "member %s: process %s outlived SIGKILL and was left; the "
+                 "node needs a look",
+                 name, msg->leftovers[i]);
+    events_write(j->conf.events, "stopped",
+                 json_pack("{s:s, s:i, s:s}", "member", m->member->name, "leftovers",
+                           (int)msg->n_leftovers, "why", msg->why));
+    if (msg->why[0] != '\0') {
+        job_fail(j, VERDICT_OWN_FAILURE, "member %s: %s", name, msg->why);
+        for (uint32_t i = 0; i < p->count; i++)
+            job_rank_gone(j, p->first + i, msg->why);
+    }
+    msg_free(msg);
+    if (j->stopped == j->map.npositions)
+        job_event(j, JOB_EV_STOPPED);
+}
+
+static void on_output(struct job *j, const struct frame *f)
+{
+    Muster__Output *m = msg_unpack(f, &muster__output__descriptor, NULL);
+    if (m != NULL && m->data.len > 0)
+        output_data(j->output, m->rank, m->stream, m->data.data, m->data.len);
+    if (m != NULL && m->eof)
+        output_eof(j->output, m->rank, m->stream);
+    msg_free(m);
+}
+
+static void on_abort(struct job *j, const struct frame *f)
+{
+    Muster__Abort *m = msg_unpack(f, &muster__abort__descriptor, NULL);
+    if (m != NULL && m->rank < j->map.ranks) {
+        struct verdict_rank t = job_rank_text(j, m->rank);
+        if (verdict_abort(&j->verdict, &t, m->status, m->text))
+            job_event(j, JOB_EV_CAUSE);
+    }
+    msg_free(m);
+}
+
+static void on_attached_below(struct job *j, const struct frame *f)
+{
+    Muster__Attached *m = msg_unpack(f, &muster__attached__descriptor, NULL);
+    if (m != NULL && m->hello != NULL)
+        job_member_attached(j, f->src, m->hello);
+    msg_free(m);
+}
+
+static void on_lost_below(struct job *j, const struct frame *f)
+{
+    Muster__Lost *m = msg_unpack(f, &muster__lost__descriptor, NULL);
+    if (m != NULL && m->vertex > f->src && m->vertex <= j->group.n &&
+        tree_contains(&j->tree, f->src, m->vertex)) {
+        if (m->was_attached)
+            job_member_lost(j, m->vertex, m->why);
+        else
+            job_member_missing(j, m->vertex, m->why, m->final);
+    }
+    msg_free(m);
+}
+
+// Direct modex between two agents that do not see each other's subtree.
+static void forward(struct job *j, const struct frame *f)
+{
+    if (f->dst != 0 && f->dst <= j->group.n)
+        branch_send(j->branch, f);
+}
+
+// What belongs to the attempt: nothing of it is heard before it was prepared.
+static void attempt_frame(struct job *j, const struct frame *f, struct group_member *m)
+{
+    if (j->prepare == NULL || f->job != j->id || f->attempt != 1) {
+        log_debug(j->conf.log, "dropped %s of another attempt",
+                  frame_kind_name(f->kind));
+        return;
+    }
+    switch (f->kind) {
+    case FRAME_READY: on_ready(j, f, m); break;
+    case FRAME_FAILED: on_failed(j, f, m); break;
+    case FRAME_STARTED: on_started(j, f, m); break;
+    case FRAME_EXITED: on_exited(j, f); break;
+    case FRAME_STOPPED: on_stopped(j, f, m); break;
+    case FRAME_OUTPUT: on_output(j, f); break;
+    case FRAME_COLL: job_coll_part(j, f); break;
+    case FRAME_MODEX:
+    case FRAME_MODEX_DONE: forward(j, f); break;
+    case FRAME_ABORT: on_abort(j, f); break;
+    case FRAME_PMIX_USED:
+        j->pmix_used = true;
+        check_idle_exits(j);
+        break;
+    default: log_debug(j->conf.log, "dropped a frame of kind %u", f->kind); break;
+    }
+}
+
+void job_up_frame(void *arg, const struct frame *f)
+{
+    struct job *j = arg;
+    if (f->src == 0 || f->src > j->group.n)
+        return;
+    if (f->kind == FRAME_ATTACHED)
+        on_attached_below(j, f);
+    else if (f->kind == FRAME_LOST)
+        on_lost_below(j, f);
+    else
+        attempt_frame(j, f, group_at(&j->group, f->src));
+}

@@ -1,0 +1,53 @@
+// From members and their slots to positions and ranks. Pure.
+//
+// Block mapping by slots, as mpirun does by default: ranks fill the first member's slots,
+// then the second's. With ppn every member gets that many. Members that get no ranks have no
+// position.
+#ifndef MUSTER_LAUNCHER_MAP_H
+#define MUSTER_LAUNCHER_MAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/err.h"
+
+struct map_member {
+    const char *name;
+    uint32_t slots;
+};
+
+struct map_request {
+    uint32_t ranks;     // 0: one for each slot, or ppn on each member
+    uint32_t ppn;       // 0: by slots
+    bool oversubscribe; // more ranks than slots: spread over the members in proportion
+};
+
+struct map_position {
+    uint32_t member; // index
+    uint32_t first, count;
+};
+
+struct map {
+    struct map_position *positions; // owned
+    uint32_t npositions;
+    uint32_t ranks;
+    uint32_t slots; // of the whole group
+};
+
+enum { MAP_RANKS_MAX = 1 << 20 };
+
+int map_block(const struct map_member *members, uint32_t n,
+              const struct map_request *rq, struct map *map, struct err *err);
+// Index of the position that hosts a rank.
+uint32_t map_position_of(const struct map *map, uint32_t rank);
+void map_free(struct map *map);
+
+// Node names that ranks see: the hostnames when they are all different, not empty and at
+// most 63 bytes, else the members' names under the same condition, else the addresses.
+// `out` gets n borrowed pointers.
+struct map_node {
+    const char *hostname, *name, *address;
+};
+void map_node_names(const struct map_node *nodes, uint32_t n, const char **out);
+
+#endif

@@ -1,0 +1,183 @@
+// Options of `muster run`.
+#include "launcher/opts.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+#include "launcher/source_opts.h"
+#include "wire/tree.h"
+
+enum {
+    KEY_PPN = 0x100,
+    KEY_OVERSUBSCRIBE,
+    KEY_MEMBERS,
+    KEY_KEY,
+    KEY_EVENTS,
+    KEY_WDIR,
+    KEY_PMI,
+    KEY_WAIT,
+    KEY_GRACE,
+    KEY_ORPHAN_GRACE,
+    KEY_FANOUT,
+};
+
+static const struct argp_option options[] = {
+    {NULL, 'n', "N", 0, "Number of ranks (default: one for each slot)", 2},
+    {"np", 'n', NULL, OPTION_ALIAS, NULL, 2},
+    {"ppn", KEY_PPN, "K", 0, "K ranks on each member", 2},
+    {"oversubscribe", KEY_OVERSUBSCRIBE, NULL, 0, "Allow more ranks than slots", 2},
+    {"members", KEY_MEMBERS, "M", 0,
+     "The group has M members (--dns: how many to wait for)", 2},
+    {NULL, 'x', "NAME[=VALUE]", 0,
+     "Set NAME for the ranks; without a value: as it is here", 3},
+    {"wdir", KEY_WDIR, "DIR", 0,
+     "Working directory of the ranks (default: the agent's)", 3},
+    {"pmi", KEY_PMI, "pmix|none", 0, "What ranks find each other with (default: pmix)",
+     3},
+    {"key", KEY_KEY, "DIR", 0,
+     "Key ring of the group (default: $MUSTER_KEY_DIR, else /etc/muster/ssh)", 4},
+    {"wait", KEY_WAIT, "SECONDS", 0,
+     "How long to wait for members that are missing (default: 300)", 4},
+    {"grace", KEY_GRACE, "SECONDS", 0, "Between SIGTERM and SIGKILL (default: 10)", 4},
+    {"orphan-grace", KEY_ORPHAN_GRACE, "SECONDS", 0,
+     "How long agents keep the ranks of a launcher that is gone (default: 10)", 4},
+    {"fanout", KEY_FANOUT, "K", 0, "Children of a vertex of the tree (default: 64)", 4},
+    {"events", KEY_EVENTS, "FILE", 0, "Write every state change as a JSON line", 5},
+    {"quiet", 'q', NULL, 0, "No progress, no summary: errors only", 5},
+    {"verbose", 'v', NULL, 0, "Log what happens", 5},
+    {0},
+};
+
+static uint32_t number(struct argp_state *state, const char *option, const char *text,
+                       uint32_t min, uint32_t max)
+{
+    char *end;
+    errno = 0;
+    long long v = strtoll(text, &end, 10);
+    if (end == text || *end != '\0' || errno != 0 || v < min || v > max)
+        argp_error(state, "%s %s: give a whole number from %u to %u", option, text, min,
+                   max);
+    return (uint32_t)v;
+}
+
+static uint32_t seconds(struct argp_state *state, const char *option, const char *text)
+{
+    char *end;
+    double v = strtod(text, &end);
+    if (end == text || *end != '\0' || !(v >= 0 && v <= 1e6))
+        argp_error(state, "%s %s: give seconds, 0 to 1000000", option, text);
+    return (uint32_t)(v * 1000);
+}
+
+static void forward(struct argp_state *state, struct opts *o, const char *text)
+{
+    if (text[0] == '=' || text[0] == '\0')
+        argp_error(state, "-x %s: the name is empty", text);
+    if (strchr(text, '=') != NULL) {
+        strv_putenv(&o->env, text);
+        return;
+    }
+    const char *value = getenv(text);
+    if (value == NULL)
+        argp_error(state, "-x %s: not set in this environment; give -x %s=VALUE", text,
+                   text);
+    else
+        strv_setenv(&o->env, text, value);
+}
+
+static void check_pmi(struct argp_state *state, struct opts *o, const char *text)
+{
+    if (strcmp(text, "pmix") != 0 && strcmp(text, "none") != 0)
+        argp_error(state, "--pmi %s: pmix or none", text);
+    o->pmi = text;
+}
+
+static void take_program(struct argp_state *state, struct opts *o)
+{
+    o->argv = &state->argv[state->next - 1];
+    o->argc = state->argc - state->next + 1;
+    state->next = state->argc;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct opts *o = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->source; return 0;
+    case 'n': o->map.ranks = number(state, "-n", arg, 1, MAP_RANKS_MAX); return 0;
+    case 'x': forward(state, o, arg); return 0;
+    case 'q': o->quiet = true; return 0;
+    case 'v': o->verbose = true; return 0;
+    case KEY_PPN: o->map.ppn = number(state, "--ppn", arg, 1, 65536); return 0;
+    case KEY_OVERSUBSCRIBE: o->map.oversubscribe = true; return 0;
+    case KEY_MEMBERS: o->members = number(state, "--members", arg, 1, 65536); return 0;
+    case KEY_KEY: o->key = arg; return 0;
+    case KEY_EVENTS: o->events = arg; return 0;
+    case KEY_WDIR: o->wdir = arg; return 0;
+    case KEY_PMI: check_pmi(state, o, arg); return 0;
+    case KEY_WAIT: o->wait_ms = seconds(state, "--wait", arg); return 0;
+    case KEY_GRACE: o->grace_ms = seconds(state, "--grace", arg); return 0;
+    case KEY_ORPHAN_GRACE:
+        o->orphan_grace_ms = seconds(state, "--orphan-grace", arg);
+        return 0;
+    case KEY_FANOUT: o->fanout = number(state, "--fanout", arg, 1, 65536); return 0;
+    case ARGP_KEY_ARG: take_program(state, o); return 0;
+    case ARGP_KEY_NO_ARGS: argp_error(state, "which program? none was given"); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+// How many members a headless Service must show before the group is whole.
+static int settle_members(struct opts *o)
+{
+    uint32_t each = o->map.ppn > 0        ? o->map.ppn
+                    : o->source.slots > 0 ? (uint32_t)o->source.slots
+                                          : 0;
+    if (!source_can_grow(&o->source) || o->members > 0)
+        return 0;
+    if (o->map.ranks == 0 || each == 0) {
+        fprintf(
+            stderr,
+            "muster run: --dns %s: a Service does not tell how many members the group "
+            "has; give --members M, or -n N with --ppn K or --slots K\n",
+            o->source.text);
+        return -1;
+    }
+    o->members = (o->map.ranks + each - 1) / each;
+    return 0;
+}
+
+int opts_parse(struct opts *o, int argc, char **argv, int *code)
+{
+    static const struct argp_child children[] = {
+        {&source_opts_argp, 0, "Where the members come from (none: this machine):", 1},
+        {0}};
+    static const struct argp argp = {
+        .options = options,
+        .parser = parse,
+        .args_doc = "PROGRAM [ARG...]",
+        .doc = "Start PROGRAM on the ranks of a pod group and see it through.",
+        .children = children};
+    *o = (struct opts){.pmi = "pmix",
+                       .wait_ms = 300000,
+                       .grace_ms = 10000,
+                       .orphan_grace_ms = 10000,
+                       .fanout = TREE_FANOUT_DEFAULT};
+    o->source.slots = -1;
+    argp_err_exit_status = 125;
+    char name[] = "muster run";
+    argv[0] = name;
+    error_t rc = argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_LONG_ONLY, NULL, o);
+    if (rc == 0 && settle_members(o) == 0)
+        return 0;
+    *code = 125;
+    return -1;
+}
+
+void opts_free(struct opts *o)
+{
+    strv_free(&o->env);
+}

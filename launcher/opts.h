@@ -1,0 +1,34 @@
+// Options of `muster run`.
+#ifndef MUSTER_LAUNCHER_OPTS_H
+#define MUSTER_LAUNCHER_OPTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/strv.h"
+#include "hostfile/source.h"
+#include "launcher/map.h"
+
+struct opts {
+    struct source_spec source;
+    uint32_t members; // --members: how many the group has; 0: not said
+    struct map_request map;
+    const char *key;          // --key: key ring directory; NULL: the default
+    const char *events;       // --events
+    const char *wdir;         // --wdir
+    const char *pmi;          // --pmi: "pmix" or "none"
+    struct strv env;          // -x: NAME=VALUE
+    uint32_t wait_ms;         // --wait: bound for finding and connecting members
+    uint32_t grace_ms;        // --grace: SIGTERM to SIGKILL
+    uint32_t orphan_grace_ms; // --orphan-grace
+    uint32_t fanout;
+    bool quiet, verbose;
+    char **argv; // the program and its arguments; borrowed from main's argv
+    int argc;
+};
+
+// Parses; prints help, usage or one error and exits through *code when it returns -1.
+int opts_parse(struct opts *o, int argc, char **argv, int *code);
+void opts_free(struct opts *o);
+
+#endif

@@ -1,0 +1,303 @@
+// Links to the children of one vertex.
+#include "wire/branch.h"
+
+#include <arpa/inet.h>
+#include <event2/event.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/loop.h"
+#include "common/mem.h"
+#include "wire/msg.h"
+
+enum { RETRY_FIRST_MS = 50, RETRY_MAX_MS = 1000, DIALS_AT_ONCE = 64 };
+
+enum child_state { CHILD_WAITING, CHILD_DIALING, CHILD_ATTACHED, CHILD_GONE };
+
+struct child {
+    struct branch *branch;
+    uint32_t vertex;
+    enum child_state state;
+    struct link *link;
+    struct event *retry;
+    uint32_t backoff_ms;
+    unsigned tries;
+};
+
+struct branch {
+    struct branch_conf conf;
+    const struct branch_ops *ops;
+    void *arg;
+    struct child *children; // consecutive vertices from `first`
+    uint32_t first, n;
+    uint32_t dialing;
+    uint64_t deadline_ms;
+    bool closing;
+    int depth;
+    bool doomed;
+};
+
+static void free_branch(struct branch *b)
+{
+    for (uint32_t i = 0; i < b->n; i++) {
+        link_destroy(b->children[i].link);
+        loop_timer_free(b->children[i].retry);
+    }
+    free(b->children);
+    free(b);
+}
+
+static void enter(struct branch *b)
+{
+    b->depth++;
+}
+
+static void leave(struct branch *b)
+{
+    if (--b->depth == 0 && b->doomed)
+        free_branch(b);
+}
+
+static void dial(struct child *c);
+
+static void dial_next(struct branch *b)
+{
+    for (uint32_t i = 0; i < b->n && b->dialing < DIALS_AT_ONCE; i++)
+        if (b->children[i].state == CHILD_WAITING && b->children[i].tries == 0)
+            dial(&b->children[i]);
+}
+
+static bool is_final(const struct branch *b, const struct err *why)
+{
+    static const char *const kinds[] = {"KEY", "VERSION", "REFUSED", "ADDRESS"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (why->kind != NULL && strcmp(why->kind, kinds[i]) == 0)
+            return true;
+    return b->closing || loop_now_ms() >= b->deadline_ms;
+}
+
+// A try failed: again later, or never.
+static void fail_try(struct child *c, const struct err *why)
+{
+    struct branch *b = c->branch;
+    bool final = is_final(b, why);
+    c->state = final ? CHILD_GONE : CHILD_WAITING;
+    if (!final) {
+        loop_timer_arm(c->retry, c->backoff_ms);
+        c->backoff_ms =
+            c->backoff_ms * 2 > RETRY_MAX_MS ? RETRY_MAX_MS : c->backoff_ms * 2;
+    }
+    if (!b->closing)
+        b->ops->missing(b->arg, c->vertex, why, final);
+}
+
+static int on_up(void *arg, const Muster__Hello *peer, struct err *err)
+{
+    struct child *c = arg;
+    struct branch *b = c->branch;
+    enter(b);
+    b->dialing -= c->state == CHILD_DIALING ? 1 : 0;
+    c->state = CHILD_ATTACHED;
+    struct frame f = {.kind = FRAME_ATTACH,
+                      .job = b->conf.job,
+                      .term = b->conf.term,
+                      .src = b->conf.self,
+                      .dst = c->vertex};
+    link_send_msg(c->link, &f, &b->conf.attach->base);
+    b->ops->attached(b->arg, c->vertex, peer);
+    if (!b->doomed)
+        dial_next(b);
+    leave(b);
+    return 0;
+}
+
+static void on_frame(void *arg, const struct frame *f)
+{
+    struct child *c = arg;
+    struct branch *b = c->branch;
+    enter(b);
+    if (tree_contains(&b->conf.tree, c->vertex, f->src))
+        b->ops->frame(b->arg, f);
+    else
+        log_warn(b->conf.link.log,
+                 "dropped %s from %s: it claims to come from vertex %u",
+                 frame_kind_name(f->kind), link_peer_text(c->link), f->src);
+    leave(b);
+}
+
+static void on_down(void *arg, const struct err *why)
+{
+    struct child *c = arg;
+    struct branch *b = c->branch;
+    enter(b);
+    enum child_state was = c->state;
+    ERR_AUTO text = ERR_INIT;
+    err_copy(&text, why);
+    link_destroy(c->link);
+    c->link = NULL;
+    if (was == CHILD_DIALING) {
+        b->dialing--;
+        fail_try(c, &text);
+        if (!b->doomed)
+            dial_next(b);
+    } else if (was == CHILD_ATTACHED) {
+        c->state = CHILD_GONE;
+        b->ops->lost(b->arg, c->vertex, &text);
+    }
+    leave(b);
+}
+
+static const struct link_ops link_ops = {on_up, on_frame, on_down};
+
+static socklen_t parse_address(const Muster__Member *m, struct sockaddr_storage *out)
+{
+    struct sockaddr_in *v4 = (void *)out;
+    struct sockaddr_in6 *v6 = (void *)out;
+    memset(out, 0, sizeof *out);
+    if (inet_pton(AF_INET, m->address, &v4->sin_addr) == 1) {
+        v4->sin_family = AF_INET;
+        v4->sin_port = htons((uint16_t)m->port);
+        return sizeof *v4;
+    }
+    if (inet_pton(AF_INET6, m->address, &v6->sin6_addr) == 1) {
+        v6->sin6_family = AF_INET6;
+        v6->sin6_port = htons((uint16_t)m->port);
+        return sizeof *v6;
+    }
+    return 0;
+}
+
+static void dial(struct child *c)
+{
+    struct branch *b = c->branch;
+    const Muster__Member *m = b->conf.attach->members[c->vertex - 1];
+    struct sockaddr_storage addr;
+    socklen_t len = parse_address(m, &addr);
+    c->tries++;
+    if (len == 0) {
+        ERR_AUTO err = ERR_INIT;
+        err_set_kind(&err, "ADDRESS", 0, "'%s' is no IPv4 or IPv6 address", m->address);
+        fail_try(c, &err);
+        return;
+    }
+    c->state = CHILD_DIALING;
+    b->dialing++;
+    c->link = link_dial(&b->conf.link, (struct sockaddr *)&addr, len, &link_ops, c);
+}
+
+static void on_retry(evutil_socket_t fd, short what, void *arg)
+{
+    struct child *c = arg;
+    struct branch *b = c->branch;
+    enter(b);
+    if (c->state == CHILD_WAITING && c->tries == 0)
+        dial_next(b);
+    else if (c->state == CHILD_WAITING)
+        dial(c);
+    leave(b);
+}
+
+struct branch *branch_create(const struct branch_conf *conf,
+                             const struct branch_ops *ops, void *arg)
+{
+    struct branch *b = xcalloc(1, sizeof *b);
+    b->conf = *conf;
+    b->ops = ops;
+    b->arg = arg;
+    b->deadline_ms = loop_now_ms() + conf->attach->connect_ms;
+    b->n = tree_children(&conf->tree, conf->self, &b->first);
+    b->children = xcalloc(b->n, sizeof *b->children);
+    for (uint32_t i = 0; i < b->n; i++) {
+        struct child *c = &b->children[i];
+        c->branch = b;
+        c->vertex = b->first + i;
+        c->backoff_ms = RETRY_FIRST_MS;
+        c->retry = loop_timer(conf->link.base, on_retry, c);
+        if (conf->attach->members[c->vertex - 1]->address[0] != '\0')
+            loop_timer_arm(c->retry, 0);
+    }
+    return b;
+}
+
+void branch_adopt(struct branch *b, uint32_t vertex, int in, int out)
+{
+    struct child *c = &b->children[vertex - b->first];
+    loop_timer_disarm(c->retry);
+    c->tries++;
+    c->state = CHILD_DIALING;
+    b->dialing++;
+    c->link = link_over_fds(&b->conf.link, in, out, &link_ops, c);
+}
+
+static int send_to(struct child *c, const struct frame *f)
+{
+    if (c->state != CHILD_ATTACHED)
+        return -1;
+    link_send(c->link, f);
+    return 0;
+}
+
+int branch_send(struct branch *b, const struct frame *f)
+{
+    if (f->dst == TREE_ALL) {
+        for (uint32_t i = 0; i < b->n; i++)
+            send_to(&b->children[i], f);
+        return 0;
+    }
+    uint32_t hop = tree_next_hop(&b->conf.tree, b->conf.self, f->dst);
+    if (hop < b->first || hop >= b->first + b->n)
+        return -1;
+    return send_to(&b->children[hop - b->first], f);
+}
+
+int branch_send_msg(struct branch *b, const struct frame *f,
+                    const ProtobufCMessage *msg)
+{
+    BUF_AUTO body = BUF_INIT;
+    struct frame out = *f;
+    msg_pack(&out, &body, msg);
+    return branch_send(b, &out);
+}
+
+void branch_close(struct branch *b)
+{
+    b->closing = true;
+    for (uint32_t i = 0; i < b->n; i++) {
+        struct child *c = &b->children[i];
+        loop_timer_disarm(c->retry);
+        if (c->state == CHILD_ATTACHED) {
+            link_close(c->link);
+            continue;
+        }
+        link_destroy(c->link);
+        c->link = NULL;
+        c->state = CHILD_GONE;
+    }
+}
+
+uint32_t branch_attached(const struct branch *b)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < b->n; i++)
+        n += b->children[i].state == CHILD_ATTACHED ? 1 : 0;
+    return n;
+}
+
+const char *branch_peer_text(const struct branch *b, uint32_t vertex)
+{
+    if (vertex < b->first || vertex >= b->first + b->n ||
+        b->children[vertex - b->first].link == NULL)
+        return "";
+    return link_peer_text(b->children[vertex - b->first].link);
+}
+
+void branch_destroy(struct branch *b)
+{
+    if (b == NULL)
+        return;
+    b->doomed = true;
+    if (b->depth == 0)
+        free_branch(b);
+}

@@ -1,0 +1,58 @@
+// The links of one vertex to its children in the tree: dialed, retried, attached, relayed.
+//
+// Launcher (vertex 0) and every inner agent own one branch. For each child:
+//   WAITING -> DIALING -> ATTACHED -> GONE, and DIALING -> WAITING (retry with back-off)
+//   or -> GONE when trying again cannot help (wrong key, other version, refused) or the
+//   deadline of Attach.connect_ms is over.
+// A child that is attached has got the same Attach body with its own vertex as dst, and
+// answers for its subtree: its ATTACHED and LOST frames come through frame().
+#ifndef MUSTER_WIRE_BRANCH_H
+#define MUSTER_WIRE_BRANCH_H
+
+#include "wire/link.h"
+#include "wire/tree.h"
+
+struct branch;
+
+struct branch_ops {
+    // A frame from the subtree below; its src lies in the subtree of the child that sent it.
+    void (*frame)(void *arg, const struct frame *f);
+    // A direct child greeted and was attached.
+    void (*attached)(void *arg, uint32_t vertex, const Muster__Hello *hello);
+    // A direct child could not be reached. final: no further try is made.
+    void (*missing)(void *arg, uint32_t vertex, const struct err *why, bool final);
+    // An attached child is gone and its whole subtree is out of reach. why->kind is
+    // "CLOSED" when it left in order.
+    void (*lost)(void *arg, uint32_t vertex, const struct err *why);
+};
+
+struct branch_conf {
+    struct link_conf link; // for each child
+    struct tree tree;
+    uint32_t self;                // own vertex
+    const Muster__Attach *attach; // borrowed, outlives the branch
+    uint64_t job;
+    uint32_t term;
+};
+
+// Starts dialing all children that have an address in attach->members. Callbacks come from
+// the loop only.
+struct branch *branch_create(const struct branch_conf *conf,
+                             const struct branch_ops *ops, void *arg);
+// The child `vertex` is reached over these fds (taken over) instead of being dialed.
+void branch_adopt(struct branch *b, uint32_t vertex, int in, int out);
+// Down the tree: to every attached child for dst TREE_ALL, else towards dst. Returns -1
+// when the child on the way is not attached (the frame is dropped).
+int branch_send(struct branch *b, const struct frame *f);
+int branch_send_msg(struct branch *b, const struct frame *f,
+                    const ProtobufCMessage *msg);
+// Say BYE on all links; lost() comes for each. Children that were never attached are
+// given up silently.
+void branch_close(struct branch *b);
+// Children that are attached (also while they close).
+uint32_t branch_attached(const struct branch *b);
+// Peer text of a child's link ("10.0.0.5:7822"), "" when there is none.
+const char *branch_peer_text(const struct branch *b, uint32_t vertex);
+void branch_destroy(struct branch *b); // NULL-safe; also from inside a callback
+
+#endif
