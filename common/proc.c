@@ -184,7 +184,14 @@ pid_t proc_spawn(const struct proc_spec *spec, struct err *err)
 struct entry {
     pid_t pid, ppid;
     char state;
+    int threads;
 };
+
+// A process whose main thread has ended shows 'Z' while its other threads go on.
+static bool alive(const struct entry *e)
+{
+    return e->state != 'Z' || e->threads > 1;
+}
 
 static bool read_stat(pid_t pid, struct entry *e)
 {
@@ -199,7 +206,11 @@ static bool read_stat(pid_t pid, struct entry *e)
     text[n] = '\0';
     char *after = strrchr(text, ')'); // the name may hold anything
     int ppid = 0;
-    if (after == NULL || sscanf(after + 1, " %c %d", &e->state, &ppid) != 2)
+    // Fields 3, 4 and 20 of proc(5): state, ppid, num_threads.
+    if (after == NULL ||
+        sscanf(after + 1,
+               " %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %d",
+               &e->state, &ppid, &e->threads) != 3)
         return false;
     e->pid = pid;
     e->ppid = ppid;
@@ -249,10 +260,15 @@ static bool descends(const struct entry *all, size_t n, const struct entry *e,
 
 size_t proc_descendants(pid_t root, pid_t *pids, size_t max)
 {
+    return proc_descendants_but(root, 0, pids, max);
+}
+
+size_t proc_descendants_but(pid_t root, pid_t except, pid_t *pids, size_t max)
+{
     size_t n, found = 0;
     CLEANUP_FREE struct entry *all = snapshot(&n);
     for (size_t i = 0; i < n; i++) {
-        if (all[i].state == 'Z' || !descends(all, n, &all[i], root, 0))
+        if (!alive(&all[i]) || !descends(all, n, &all[i], root, except))
             continue;
         if (found < max)
             pids[found] = all[i].pid;
@@ -266,7 +282,7 @@ size_t proc_kill_descendants(pid_t root, int sig, pid_t except)
     size_t n, sent = 0;
     CLEANUP_FREE struct entry *all = snapshot(&n);
     for (size_t i = 0; i < n; i++)
-        if (all[i].state != 'Z' && descends(all, n, &all[i], root, except) &&
+        if (alive(&all[i]) && descends(all, n, &all[i], root, except) &&
             kill(all[i].pid, sig) == 0)
             sent++;
     return sent;

@@ -40,6 +40,8 @@ pid_t proc_spawn(const struct proc_spec *spec, struct err *err);
 // Pids of all descendants of `root` (without it), from /proc: at most `max` are stored;
 // returns how many there are. Zombies are left out.
 size_t proc_descendants(pid_t root, pid_t *pids, size_t max);
+// As above, without `except` (0: none) and what descends from it.
+size_t proc_descendants_but(pid_t root, pid_t except, pid_t *pids, size_t max);
 // Send `sig` to every descendant of `root` but `except` (0: none) and its descendants.
 // Returns how many were signalled.
 size_t proc_kill_descendants(pid_t root, int sig, pid_t except);

@@ -1,0 +1,1 @@
+include tests/unit/agent_keeper.mk

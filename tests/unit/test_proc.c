@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,6 +108,32 @@ Test(proc, kills_descendants_that_made_sessions_of_their_own, .timeout = 20)
     while (waitpid(-1, NULL, 0) > 0);
     cr_assert_eq(errno, ECHILD);
     cr_assert_eq(proc_descendants(getpid(), pids, 16), 0);
+}
+
+static void *wait_for_ever(void *arg)
+{
+    while (pause() < 0)
+        continue;
+    return NULL;
+}
+
+Test(proc, sees_a_process_whose_main_thread_has_ended, .timeout = 20)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        pthread_t other;
+        pthread_create(&other, NULL, wait_for_ever, NULL);
+        pthread_exit(NULL);
+    }
+    while (proc_state(pid) != 'Z')
+        poll(NULL, 0, 1);
+    pid_t found = 0;
+    cr_assert_eq(proc_descendants_but(getpid(), 0, &found, 1), 1);
+    cr_assert_eq(found, pid);
+    cr_assert_eq(proc_descendants_but(getpid(), pid, NULL, 0), 0);
+    cr_assert_eq(proc_kill_descendants(getpid(), SIGKILL, 0), 1);
+    waitpid(pid, NULL, 0);
+    cr_assert_eq(proc_descendants(getpid(), NULL, 0), 0);
 }
 
 Test(proc, says_how_a_process_ended)

@@ -1,0 +1,400 @@
+// Messages, children and timers become events; entering a state acts.
+#include "agent/keeper.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/keeper_kin.h"
+#include "agent/keeper_ranks.h"
+#include "agent/keeper_state.h"
+#include "common/log.h"
+#include "common/loop.h"
+#include "common/mem.h"
+#include "common/proc.h"
+#include "common/strv.h"
+#include "wire/chan.h"
+#include "wire/msg.h"
+
+enum { PAUSE_MAX_MS = 64, DRAIN_PAUSE_MS = 5 };
+
+struct keeper {
+    struct event_base *base;
+    struct log *log;
+    struct chan *agent;
+    struct keeper_ranks *ranks;
+    struct event *child, *grace, *look;
+    enum keeper_state state;
+    struct frame head;  // job, term and attempt for what is sent
+    pid_t pmixd;        // 0: none
+    uint64_t grace_end; // 0: no STOP came
+    uint64_t deadline;  // of the killing and of the draining
+    unsigned pause;     // ms between two rounds of killing
+    size_t left;        // seen by the last round
+    struct err failure; // for FAILED
+    struct strv leftovers;
+};
+
+extern char **environ;
+
+// ---- messages out -----------------------------------------------------------
+
+static void send_msg(struct keeper *k, enum frame_kind kind,
+                     const ProtobufCMessage *msg)
+{
+    struct frame f = k->head;
+    f.kind = (uint16_t)kind;
+    chan_send_msg(k->agent, &f, msg);
+}
+
+static void on_output(void *arg, uint32_t rank, uint32_t stream, const uint8_t *data,
+                      size_t len, bool eof)
+{
+    Muster__Output m = MUSTER__OUTPUT__INIT;
+    m.rank = rank;
+    m.stream = stream;
+    m.data.data = (uint8_t *)(uintptr_t)data; // only read
+    m.data.len = len;
+    m.eof = eof;
+    send_msg(arg, FRAME_OUTPUT, &m.base);
+}
+
+static void send_started(struct keeper *k)
+{
+    size_t n = keeper_ranks_count(k->ranks);
+    CLEANUP_FREE Muster__RankPid *pids = xcalloc(n, sizeof *pids);
+    CLEANUP_FREE Muster__RankPid **list = xcalloc(n, sizeof *list);
+    for (size_t i = 0; i < n; i++) {
+        muster__rank_pid__init(&pids[i]);
+        pids[i].rank = keeper_ranks_number(k->ranks, i);
+        pids[i].pid = (uint32_t)keeper_ranks_pid(k->ranks, i);
+        list[i] = &pids[i];
+    }
+    Muster__Started m = MUSTER__STARTED__INIT;
+    m.n_ranks = n;
+    m.ranks = list;
+    send_msg(k, FRAME_STARTED, &m.base);
+}
+
+static void send_failed(struct keeper *k)
+{
+    Muster__Failed m = MUSTER__FAILED__INIT;
+    m.text = k->failure.text;
+    m.code = k->failure.code != 0 ? (uint32_t)k->failure.code : 125;
+    send_msg(k, FRAME_FAILED, &m.base);
+}
+
+static void send_exited(struct keeper *k, uint32_t rank, pid_t pid, int status)
+{
+    Muster__Exited m = MUSTER__EXITED__INIT;
+    m.rank = rank;
+    m.pid = (uint32_t)pid;
+    m.status = status;
+    send_msg(k, FRAME_EXITED, &m.base);
+}
+
+static void send_stopped(struct keeper *k)
+{
+    Muster__Stopped m = MUSTER__STOPPED__INIT;
+    m.n_leftovers = k->leftovers.n;
+    m.leftovers = k->leftovers.v;
+    send_msg(k, FRAME_STOPPED, &m.base);
+}
+
+// ---- states -----------------------------------------------------------------
+
+static void enter_ending(struct keeper *k)
+{
+    keeper_kin_terminate(k->pmixd);
+    loop_timer_arm(k->look, 0);
+}
+
+static void enter_killing(struct keeper *k)
+{
+    k->deadline = loop_now_ms() + KEEPER_KILL_MS;
+    k->pause = 0;
+    k->left = 0;
+    loop_timer_disarm(k->grace);
+    loop_timer_arm(k->look, 0);
+}
+
+static void enter_clearing(struct keeper *k)
+{
+    keeper_ranks_signal(k->ranks, SIGKILL);
+    keeper_ranks_forget(k->ranks);
+    enter_killing(k);
+}
+
+static void enter_draining(struct keeper *k)
+{
+    k->deadline = loop_now_ms() + KEEPER_DRAIN_MS;
+    loop_timer_disarm(k->grace);
+    keeper_ranks_finish(k->ranks);
+    loop_timer_arm(k->look, 0);
+}
+
+static void enter_stopped(struct keeper *k)
+{
+    send_stopped(k);
+    if (k->pmixd > 0)
+        kill(k->pmixd, SIGKILL);
+}
+
+static void enter_over(struct keeper *k)
+{
+    event_base_loopbreak(k->base);
+}
+
+static void happen(struct keeper *k, enum keeper_event event)
+{
+    static void (*const enter[KEEPER_STATES])(struct keeper *) = {
+        [KEEPER_CLEARING] = enter_clearing, [KEEPER_ENDING] = enter_ending,
+        [KEEPER_KILLING] = enter_killing,   [KEEPER_DRAINING] = enter_draining,
+        [KEEPER_STOPPED] = enter_stopped,   [KEEPER_ORPHANED] = enter_killing,
+        [KEEPER_OVER] = enter_over,
+    };
+    enum keeper_state old = k->state, next = keeper_state_next(old, event);
+    if (next == old)
+        return;
+    log_debug(k->log, "%s: %s -> %s", keeper_event_name(event), keeper_state_name(old),
+              keeper_state_name(next));
+    k->state = next;
+    if (old == KEEPER_CLEARING)
+        send_failed(k);
+    if (enter[next] != NULL)
+        enter[next](k);
+}
+
+// ---- children ---------------------------------------------------------------
+
+static void reaped(struct keeper *k, pid_t pid, int status)
+{
+    uint32_t rank;
+    if (keeper_ranks_exited(k->ranks, pid, &rank))
+        send_exited(k, rank, pid, status);
+    if (pid != k->pmixd)
+        return;
+    k->pmixd = 0;
+    CLEANUP_FREE char *how = proc_status_text(status);
+    log_debug(k->log, "the PMIx server ended: %s", how);
+}
+
+// Returns how many.
+static size_t reap(struct keeper *k)
+{
+    size_t n = 0;
+    pid_t pid;
+    for (int status; (pid = waitpid(-1, &status, WNOHANG)) > 0; n++)
+        reaped(k, pid, status);
+    return n;
+}
+
+static void end_round(struct keeper *k)
+{
+    if (keeper_ranks_running(k->ranks) == 0 && keeper_kin_count(k->pmixd) == 0 &&
+        reap(k) == 0)
+        happen(k, KEEPER_EMPTY);
+}
+
+static void give_up(struct keeper *k, pid_t except)
+{
+    keeper_kin_name(except, &k->leftovers);
+    for (size_t i = 0; i < k->leftovers.n; i++)
+        log_warn(k->log, "outlived SIGKILL: %s", k->leftovers.v[i]);
+    happen(k, KEEPER_GIVE_UP);
+}
+
+// A round that meets more than the one before (they fork) is followed by the next at
+// once.
+static void kill_round(struct keeper *k)
+{
+    pid_t except = k->state == KEEPER_ORPHANED ? 0 : k->pmixd;
+    keeper_ranks_signal(k->ranks, SIGKILL);
+    size_t left = keeper_kin_kill(except);
+    if (left == 0 && reap(k) == 0 && keeper_ranks_running(k->ranks) == 0) {
+        happen(k, KEEPER_EMPTY);
+        return;
+    }
+    if (loop_now_ms() >= k->deadline) {
+        give_up(k, except);
+        return;
+    }
+    k->pause = left > k->left ? 0 : k->pause * 2 + 1;
+    k->pause = k->pause > PAUSE_MAX_MS ? PAUSE_MAX_MS : k->pause;
+    k->left = left;
+    loop_timer_arm(k->look, k->pause);
+}
+
+// Bulk frames go behind control frames: STOPPED waits until the channel is empty.
+static void drain_round(struct keeper *k)
+{
+    bool drained = keeper_ranks_drained(k->ranks) && chan_pending(k->agent) == 0;
+    if (drained || loop_now_ms() >= k->deadline)
+        happen(k, KEEPER_DRAINED);
+    else
+        loop_timer_arm(k->look, DRAIN_PAUSE_MS);
+}
+
+static void on_look(evutil_socket_t fd, short what, void *arg)
+{
+    struct keeper *k = arg;
+    switch (k->state) {
+    case KEEPER_ENDING: end_round(k); break;
+    case KEEPER_CLEARING:
+    case KEEPER_KILLING:
+    case KEEPER_ORPHANED: kill_round(k); break;
+    case KEEPER_DRAINING: drain_round(k); break;
+    default: break;
+    }
+}
+
+// Whoever ends last below the keeper is, or has become, its child: no other clock is
+// needed to see that nobody is left.
+static void on_child(evutil_socket_t fd, short what, void *arg)
+{
+    struct keeper *k = arg;
+    reap(k);
+    on_look(-1, 0, k);
+}
+
+static void on_grace(evutil_socket_t fd, short what, void *arg)
+{
+    happen(arg, KEEPER_GRACE_OVER);
+}
+
+// ---- messages in ------------------------------------------------------------
+
+static void on_spawn(struct keeper *k, const struct frame *f)
+{
+    if (k->state != KEEPER_WARM) {
+        log_warn(k->log, "SPAWN ignored in state %s", keeper_state_name(k->state));
+        return;
+    }
+    Muster__Spawn *m = msg_unpack(f, &muster__spawn__descriptor, &k->failure);
+    if (m != NULL && keeper_ranks_start(k->ranks, m, &k->failure) == 0) {
+        send_started(k);
+        happen(k, KEEPER_SPAWNED);
+    } else {
+        happen(k, KEEPER_SPAWN_FAILED);
+    }
+    msg_free(m);
+}
+
+static void on_signal(struct keeper *k, const Muster__Signal *m)
+{
+    if (m->number >= 1 && m->number < NSIG)
+        keeper_ranks_signal(k->ranks, (int)m->number);
+    else
+        log_warn(k->log, "there is no signal %u", m->number);
+}
+
+static void on_stop(struct keeper *k, const Muster__Stop *m)
+{
+    uint64_t now = loop_now_ms(), end = now + m->grace_ms;
+    if (k->grace_end == 0 || end < k->grace_end)
+        k->grace_end = end;
+    happen(k, m->grace_ms > 0 ? KEEPER_STOP : KEEPER_STOP_NOW);
+    if (k->state == KEEPER_ENDING)
+        loop_timer_arm(k->grace, k->grace_end > now ? k->grace_end - now : 0);
+}
+
+static void on_credit(struct keeper *k, const Muster__Credit *m)
+{
+    keeper_ranks_credit(k->ranks, m->rank, m->stream, m->bytes);
+}
+
+static void on_message(struct keeper *k, const struct frame *f)
+{
+    const ProtobufCMessageDescriptor *type =
+        f->kind == FRAME_SIGNAL ? &muster__signal__descriptor
+        : f->kind == FRAME_STOP ? &muster__stop__descriptor
+                                : &muster__credit__descriptor;
+    ERR_AUTO err = ERR_INIT;
+    void *m = msg_unpack(f, type, &err);
+    if (m == NULL)
+        log_error(k->log, "from the agent: %s", err_text(&err));
+    else if (f->kind == FRAME_SIGNAL)
+        on_signal(k, m);
+    else if (f->kind == FRAME_STOP)
+        on_stop(k, m);
+    else
+        on_credit(k, m);
+    msg_free(m);
+}
+
+static void on_frame(void *arg, const struct frame *f)
+{
+    struct keeper *k = arg;
+    k->head = (struct frame){.job = f->job, .term = f->term, .attempt = f->attempt};
+    switch (f->kind) {
+    case FRAME_SPAWN: on_spawn(k, f); break;
+    case FRAME_SIGNAL:
+    case FRAME_STOP:
+    case FRAME_CREDIT: on_message(k, f); break;
+    case FRAME_INPUT: break;
+    default: log_warn(k->log, "unexpected %s from the agent", frame_kind_name(f->kind));
+    }
+}
+
+static void on_closed(void *arg, const struct err *why)
+{
+    happen(arg, KEEPER_AGENT_GONE);
+}
+
+// ---- life -------------------------------------------------------------------
+
+struct keeper *keeper_create(struct event_base *base, int agent_fd, struct log *log)
+{
+    static const struct chan_ops ops = {.frame = on_frame, .closed = on_closed};
+    struct keeper *k = xcalloc(1, sizeof *k);
+    k->base = base;
+    k->log = log;
+    k->ranks = keeper_ranks_create(base, on_output, k);
+    k->child = evsignal_new(base, SIGCHLD, on_child, k);
+    event_add(k->child, NULL);
+    k->grace = loop_timer(base, on_grace, k);
+    k->look = loop_timer(base, on_look, k);
+    k->agent = chan_create(base, agent_fd, agent_fd, &ops, k);
+    return k;
+}
+
+int keeper_start_pmixd(struct keeper *k, const char *path, int fd, struct err *err)
+{
+    CLEANUP_CLOSE int socket = fd;
+    CLEANUP_CLOSE int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (null < 0) {
+        err_set_errno(err, errno, "/dev/null for %s", path);
+        return -1;
+    }
+    CLEANUP_FREE char *name = xstrdup(path);
+    char *argv[] = {name, NULL};
+    struct proc_fd fds[] = {{.from = null, .to = 0}, {.from = socket, .to = 3}};
+    struct proc_spec spec = {.path = path,
+                             .argv = argv,
+                             .envp = environ,
+                             .fds = fds,
+                             .nfds = 2,
+                             .own_session = true,
+                             .death_signal = SIGKILL};
+    pid_t pid = proc_spawn(&spec, err);
+    k->pmixd = pid > 0 ? pid : 0;
+    return pid > 0 ? 0 : -1;
+}
+
+void keeper_destroy(struct keeper *k)
+{
+    if (k == NULL)
+        return;
+    chan_destroy(k->agent);
+    keeper_ranks_destroy(k->ranks);
+    event_free(k->child);
+    loop_timer_free(k->grace);
+    loop_timer_free(k->look);
+    err_clear(&k->failure);
+    strv_free(&k->leftovers);
+    free(k);
+}

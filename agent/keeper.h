@@ -1,0 +1,53 @@
+// The keeper of one attempt in one pod: a subreaper that holds the PMIx server and the
+// ranks, and ends all of them when it is told to or when its agent goes.
+//
+// Messages (wire/muster.proto) on fd 3, from the agent:
+//   SPAWN   Spawn: start all ranks; answered by STARTED, or by FAILED when one cannot
+//   be
+//           started (those that ran are killed first). Taken once.
+//   SIGNAL  Signal: to the process group of each rank that runs.
+//   STOP    Stop: SIGTERM, after grace_ms SIGKILL, for everybody below the keeper but
+//   the
+//           PMIx server. Another STOP can shorten the grace. Answered by STOPPED.
+//   CREDIT  Credit: the agent took so many bytes of a stream.
+//   INPUT   Output: ignored, the ranks' stdin is /dev/null.
+// To the agent:
+//   STARTED Started; FAILED Failed
+//   EXITED  Exited: a rank's process was reaped. Sent at once, its output may follow.
+//   OUTPUT  Output: at most FRAME_BULK_MAX bytes and never beyond the stream's credit;
+//   the
+//           last one of each stream has eof.
+//   STOPPED Stopped: nobody is left below the keeper but the PMIx server, or who is
+//   named
+//           in `leftovers`. All EXITED came before. All OUTPUT too, unless a stream had
+//           no credit for DRAIN_MS: then the rest still follows as credit comes, until
+//           eof.
+// job, term and attempt of what is sent are those of the last frame that came.
+//
+// What a rank that ended leaves behind runs on until STOP. The PMIx server's end is not
+// reported: its socket tells the agent. It is killed after STOPPED. When fd 3 closes,
+// everybody is killed at once and the program ends. States: see keeper_state.h.
+#ifndef MUSTER_AGENT_KEEPER_H
+#define MUSTER_AGENT_KEEPER_H
+
+#include <sys/types.h>
+
+#include "common/err.h"
+
+enum {
+    KEEPER_KILL_MS = 5000,  // from the first SIGKILL until who is left is given up
+    KEEPER_DRAIN_MS = 1000, // from nobody left until STOPPED goes without all output
+};
+
+struct event_base;
+struct keeper;
+struct log;
+
+// Takes over `agent_fd`. The process has to be a subreaper, and has no other children.
+// SIGCHLD is caught in the loop, which is broken when all is over.
+struct keeper *keeper_create(struct event_base *base, int agent_fd, struct log *log);
+// Starts the PMIx server with `fd` (taken over) as its fd 3.
+int keeper_start_pmixd(struct keeper *k, const char *path, int fd, struct err *err);
+void keeper_destroy(struct keeper *k); // ends no process
+
+#endif

@@ -1,0 +1,9 @@
+noinst_LIBRARIES += agent/libkeeper.a
+agent_libkeeper_a_SOURCES = \
+	%D%/keeper.c %D%/keeper.h \
+	%D%/keeper_kin.c %D%/keeper_kin.h \
+	%D%/keeper_main.c %D%/keeper_main.h \
+	%D%/keeper_ranks.c %D%/keeper_ranks.h \
+	%D%/keeper_state.c %D%/keeper_state.h \
+	%D%/rank_io.c %D%/rank_io.h
+KEEPER_LIBS = agent/libkeeper.a

@@ -1,0 +1,219 @@
+// Starting the ranks and keeping book of them.
+#include "agent/keeper_ranks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/keeper_state.h"
+#include "agent/rank_io.h"
+#include "common/mem.h"
+#include "common/proc.h"
+#include "common/strv.h"
+
+struct rank {
+    struct keeper_ranks *all; // borrowed
+    uint32_t number;
+    pid_t pid; // 0: not started
+    enum rank_state state;
+    struct rank_io *io;
+};
+
+struct keeper_ranks {
+    struct event_base *base;
+    keeper_ranks_output_fn output;
+    void *arg;
+    struct rank *rank; // never moved: streams point to it
+    size_t n;
+};
+
+struct keeper_ranks *keeper_ranks_create(struct event_base *base,
+                                         keeper_ranks_output_fn output, void *arg)
+{
+    struct keeper_ranks *rs = xcalloc(1, sizeof *rs);
+    rs->base = base;
+    rs->output = output;
+    rs->arg = arg;
+    return rs;
+}
+
+void keeper_ranks_forget(struct keeper_ranks *rs)
+{
+    for (size_t i = 0; i < rs->n; i++)
+        rank_io_destroy(rs->rank[i].io);
+    free(rs->rank);
+    rs->rank = NULL;
+    rs->n = 0;
+}
+
+void keeper_ranks_destroy(struct keeper_ranks *rs)
+{
+    if (rs == NULL)
+        return;
+    keeper_ranks_forget(rs);
+    free(rs);
+}
+
+// ---- start ------------------------------------------------------------------
+
+static int check_spawn(const Muster__Spawn *spawn, struct err *err)
+{
+    const char *lacks = spawn->path[0] == '\0' ? "a program"
+                        : spawn->n_argv == 0   ? "an argv"
+                        : spawn->n_ranks == 0  ? "ranks"
+                                               : NULL;
+    if (lacks != NULL) {
+        err_set_kind(err, "PROTOCOL", 125, "SPAWN without %s", lacks);
+        return -1;
+    }
+    if (spawn->wdir[0] == '\0')
+        return 0;
+    CLEANUP_CLOSE int dir = open(spawn->wdir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (dir >= 0 && faccessat(dir, ".", X_OK, 0) == 0)
+        return 0;
+    int why = errno;
+    err_set_kind(err, "WDIR", 125,
+                 "working directory %s: %s (it has to be there in every pod; --wdir "
+                 "names another)",
+                 spawn->wdir, strerror(why));
+    return -1;
+}
+
+static void on_output(void *arg, uint32_t stream, const uint8_t *data, size_t len,
+                      bool eof)
+{
+    struct rank *r = arg;
+    r->all->output(r->all->arg, r->number, stream, data, len, eof);
+    if (rank_io_ended(r->io))
+        r->state = rank_state_next(r->state, RANK_OUTPUT_END);
+}
+
+static char **null_terminated(char **v, size_t n)
+{
+    char **out = xcalloc(n + 1, sizeof *out);
+    memcpy(out, v, n * sizeof *out);
+    return out;
+}
+
+static int start_rank(struct rank *r, const Muster__Spawn *spawn,
+                      const Muster__SpawnRank *own, struct err *err)
+{
+    STRV_AUTO env = STRV_INIT;
+    strv_add_all(&env, spawn->env, spawn->n_env);
+    for (size_t i = 0; i < own->n_env; i++)
+        strv_putenv(&env, own->env[i]);
+    CLEANUP_FREE char **argv = null_terminated(spawn->argv, spawn->n_argv);
+    char *none[] = {NULL};
+    r->io = rank_io_create(r->all->base, spawn->output_credit, on_output, r, err);
+    if (r->io == NULL)
+        return -1;
+    struct proc_spec spec = {
+        .path = spawn->path,
+        .argv = argv,
+        .envp = env.n > 0 ? env.v : none,
+        .dir = spawn->wdir[0] != '\0' ? spawn->wdir : NULL,
+        .fds = rank_io_child_fds(r->io),
+        .nfds = RANK_IO_STREAMS,
+        .own_session = true,
+        .death_signal = SIGKILL,
+    };
+    pid_t pid = proc_spawn(&spec, err);
+    if (pid < 0)
+        return -1;
+    r->pid = pid;
+    rank_io_started(r->io);
+    return 0;
+}
+
+int keeper_ranks_start(struct keeper_ranks *rs, const Muster__Spawn *spawn,
+                       struct err *err)
+{
+    if (check_spawn(spawn, err) < 0)
+        return -1;
+    rs->rank = xcalloc(spawn->n_ranks, sizeof *rs->rank);
+    for (size_t i = 0; i < spawn->n_ranks; i++) {
+        struct rank *r = &rs->rank[rs->n++];
+        r->all = rs;
+        r->number = spawn->ranks[i]->rank;
+        if (start_rank(r, spawn, spawn->ranks[i], err) < 0) {
+            err_prefix(err, "rank %u", r->number);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+// ---- while they run ---------------------------------------------------------
+
+size_t keeper_ranks_count(const struct keeper_ranks *rs)
+{
+    return rs->n;
+}
+
+uint32_t keeper_ranks_number(const struct keeper_ranks *rs, size_t i)
+{
+    return rs->rank[i].number;
+}
+
+pid_t keeper_ranks_pid(const struct keeper_ranks *rs, size_t i)
+{
+    return rs->rank[i].pid;
+}
+
+static bool runs(const struct rank *r)
+{
+    return r->pid > 0 && (r->state == RANK_RUNNING || r->state == RANK_SILENT);
+}
+
+bool keeper_ranks_exited(struct keeper_ranks *rs, pid_t pid, uint32_t *rank)
+{
+    for (size_t i = 0; i < rs->n; i++) {
+        struct rank *r = &rs->rank[i];
+        if (r->pid != pid || !runs(r))
+            continue;
+        r->state = rank_state_next(r->state, RANK_EXIT);
+        *rank = r->number;
+        return true;
+    }
+    return false;
+}
+
+size_t keeper_ranks_running(const struct keeper_ranks *rs)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < rs->n; i++)
+        n += runs(&rs->rank[i]) ? 1 : 0;
+    return n;
+}
+
+bool keeper_ranks_drained(const struct keeper_ranks *rs)
+{
+    for (size_t i = 0; i < rs->n; i++)
+        if (!rank_io_ended(rs->rank[i].io))
+            return false;
+    return true;
+}
+
+void keeper_ranks_signal(struct keeper_ranks *rs, int number)
+{
+    for (size_t i = 0; i < rs->n; i++)
+        if (runs(&rs->rank[i]))
+            kill(-rs->rank[i].pid, number);
+}
+
+void keeper_ranks_credit(struct keeper_ranks *rs, uint32_t rank, uint32_t stream,
+                         uint32_t bytes)
+{
+    for (size_t i = 0; i < rs->n; i++)
+        if (rs->rank[i].number == rank)
+            rank_io_credit(rs->rank[i].io, stream, bytes);
+}
+
+void keeper_ranks_finish(struct keeper_ranks *rs)
+{
+    for (size_t i = 0; i < rs->n; i++)
+        rank_io_finish(rs->rank[i].io);
+}

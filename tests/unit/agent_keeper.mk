@@ -1,0 +1,11 @@
+KEEPER_TESTS = tests/unit/test_keeper tests/unit/test_keeper_end tests/unit/test_keeper_state
+check_PROGRAMS += $(KEEPER_TESTS)
+TESTS += $(KEEPER_TESTS)
+KEEPER_BED = %D%/keeper_bed.c %D%/keeper_bed.h
+KEEPER_TEST_LIBS = $(KEEPER_LIBS) $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
+tests_unit_test_keeper_SOURCES = %D%/test_keeper.c $(KEEPER_BED)
+tests_unit_test_keeper_LDADD = $(KEEPER_TEST_LIBS)
+tests_unit_test_keeper_end_SOURCES = %D%/test_keeper_end.c $(KEEPER_BED)
+tests_unit_test_keeper_end_LDADD = $(KEEPER_TEST_LIBS)
+tests_unit_test_keeper_state_SOURCES = %D%/test_keeper_state.c
+tests_unit_test_keeper_state_LDADD = $(KEEPER_TEST_LIBS)
