@@ -1,6 +1,7 @@
 noinst_LIBRARIES += wire/libwire.a
 wire_libwire_a_SOURCES = \
 	%D%/chan.c %D%/chan.h \
+	%D%/coll.c %D%/coll.h \
 	%D%/frame.c %D%/frame.h \
 	%D%/msg.c %D%/msg.h
 nodist_wire_libwire_a_SOURCES = %D%/muster.pb-c.c %D%/muster.pb-c.h
