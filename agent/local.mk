@@ -14,4 +14,3 @@ agent_musterd_LDADD = agent/libagent.a $(KEEPER_LIBS) $(WIRE_LIBS) $(HOSTFILE_LI
 
 include agent/keeper.mk
 include agent/pmix.mk
-include agent/keeper.mk

@@ -1,5 +1,126 @@
 // muster-pmixd: the PMIx server of one attempt in one pod.
+//
+// Started by the agent with fd 3 as its wire (muster.proto, "agent and muster-pmixd").
+// libpmix starts at once, so that a server that stands by costs an attempt nothing. One
+// setup, then fences, modex and aborts until fd 3 closes; then it is gone at once,
+// without libpmix's teardown, which can hang. It is never used for a second attempt.
+#include <event2/event.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "agent/pmix_client.h"
+#include "agent/pmix_dmodex.h"
+#include "agent/pmix_fence.h"
+#include "agent/pmix_init.h"
+#include "agent/pmix_job.h"
+#include "agent/pmix_shift.h"
+#include "agent/pmix_upcall.h"
+#include "agent/pmix_wire.h"
+#include "common/log.h"
+#include "common/loop.h"
+
+enum { AGENT_FD = 3, EXIT_BROKEN = 125, LAST_WORDS_MS = 1000 };
+
+struct server {
+    struct event_base *base;
+    struct log *log;
+    struct pmixd_wire *wire;
+    struct pmixd_shift *shift;
+    struct pmixd_fences *fences;
+    struct pmixd_dmodex *dmodex;
+    struct pmixd_job *job; // NULL before the setup
+    struct pmixd_handler handlers[PMIXD_CALL_KINDS];
+};
+
+static void say_error(struct server *s, const struct err *err)
+{
+    Muster__PmixReady m = MUSTER__PMIX_READY__INIT;
+    m.error = err->text;
+    pmixd_wire_ready(s->wire, &m);
+    pmixd_wire_flush(s->wire, LAST_WORDS_MS);
+}
+
+static void on_setup(void *arg, const Muster__PmixSetup *m)
+{
+    struct server *s = arg;
+    ERR_AUTO err = ERR_INIT;
+    if (s->job != NULL)
+        err_set(&err, "a PMIx server serves one attempt, and this one has its own");
+    else
+        s->job = pmixd_job_create(m, &err);
+    if (err.text != NULL)
+        say_error(s, &err);
+    else
+        pmixd_wire_ready(s->wire, pmixd_job_ready(s->job));
+}
+
+static void on_coll_done(void *arg, const Muster__Coll *m)
+{
+    pmixd_fences_done(((struct server *)arg)->fences, m);
+}
+
+static void on_modex(void *arg, const Muster__Modex *m, uint32_t asker)
+{
+    pmixd_dmodex_serve(((struct server *)arg)->dmodex, m, asker);
+}
+
+static void on_modex_done(void *arg, const Muster__Modex *m)
+{
+    pmixd_dmodex_done(((struct server *)arg)->dmodex, m);
+}
+
+static void on_closed(void *arg, const struct err *why)
+{
+    _exit(0);
+}
+
+static const struct pmixd_wire_ops wire_ops = {
+    .setup = on_setup,
+    .coll_done = on_coll_done,
+    .modex = on_modex,
+    .modex_done = on_modex_done,
+    .closed = on_closed,
+};
+
+static int build(struct server *s, struct err *err)
+{
+    s->base = loop_create();
+    s->log = log_create(STDERR_FILENO, "muster-pmixd", LOG_LEVEL_WARN);
+    s->wire = pmixd_wire_create(s->base, AGENT_FD, s->log, &wire_ops, s, err);
+    if (s->wire == NULL)
+        return -1;
+    s->shift = pmixd_shift_create(s->base, err);
+    if (s->shift == NULL)
+        return -1;
+    s->fences = pmixd_fences_create(s->wire);
+    s->dmodex = pmixd_dmodex_create(s->wire, s->shift);
+    s->handlers[PMIXD_CALL_FENCE] =
+        (struct pmixd_handler){pmixd_fences_call, s->fences};
+    s->handlers[PMIXD_CALL_MODEX] =
+        (struct pmixd_handler){pmixd_dmodex_call, s->dmodex};
+    s->handlers[PMIXD_CALL_ABORT] = (struct pmixd_handler){pmixd_client_abort, s->wire};
+    s->handlers[PMIXD_CALL_CONNECTED] =
+        (struct pmixd_handler){pmixd_client_connected, s->wire};
+    s->handlers[PMIXD_CALL_FINALIZED] =
+        (struct pmixd_handler){pmixd_client_finalized, s->wire};
+    return 0;
+}
+
 int main(void)
 {
-    return 125;
+    struct server s = {0};
+    ERR_AUTO err = ERR_INIT;
+    signal(SIGPIPE, SIG_IGN);
+    if (build(&s, &err) < 0) {
+        fprintf(stderr, "muster-pmixd: %s\n", err_text(&err));
+        _exit(EXIT_BROKEN);
+    }
+    if (pmixd_init(pmixd_upcall_module(s.shift, s.handlers), &err) < 0) {
+        say_error(&s, &err);
+        fprintf(stderr, "muster-pmixd: %s\n", err_text(&err));
+        _exit(EXIT_BROKEN);
+    }
+    event_base_dispatch(s.base);
+    _exit(EXIT_BROKEN); // the loop ends only by a failure of its own
 }

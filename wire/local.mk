@@ -2,6 +2,7 @@ noinst_LIBRARIES += wire/libwire.a
 wire_libwire_a_SOURCES = \
 	%D%/branch.c %D%/branch.h \
 	%D%/chan.c %D%/chan.h \
+	%D%/coll.c %D%/coll.h \
 	%D%/coll_route.c %D%/coll_route.h \
 	%D%/frame.c %D%/frame.h \
 	%D%/msg.c %D%/msg.h \

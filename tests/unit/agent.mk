@@ -1,1 +1,19 @@
 include tests/unit/agent_keeper.mk
+if HAVE_PMIX
+check_PROGRAMS += tests/unit/test_pmix_server
+TESTS += tests/unit/test_pmix_server
+tests_unit_test_pmix_server_SOURCES = \
+	%D%/pmix_bed.c %D%/pmix_bed.h \
+	%D%/test_pmix_server.c
+tests_unit_test_pmix_server_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
+EXTRA_tests_unit_test_pmix_server_DEPENDENCIES = agent/muster-pmixd
+if HAVE_MPICC
+EXTRA_tests_unit_test_pmix_server_DEPENDENCIES += tests/unit/mpi_probe
+endif
+endif
+
+EXTRA_DIST += %D%/mpi_probe.c
+CLEANFILES += %D%/mpi_probe
+tests/unit/mpi_probe: %D%/mpi_probe.c
+	$(AM_V_GEN)$(MKDIR_P) tests/unit && \
+	$(MPICC) -std=gnu11 -O1 -Wall -Wextra -o $@ $(top_srcdir)/tests/unit/mpi_probe.c

@@ -1,0 +1,46 @@
+// Reports of single clients to the agent.
+#include "agent/pmix_client.h"
+
+#include "agent/pmix_shift.h"
+#include "agent/pmix_wire.h"
+
+enum { ABORT_FLUSH_MS = 1000 };
+
+static void report(void *wire, struct pmixd_call *call)
+{
+    Muster__PmixClient m = MUSTER__PMIX_CLIENT__INIT;
+    m.rank = call->proc.rank;
+    m.finalized = call->kind == PMIXD_CALL_FINALIZED;
+    pmixd_wire_client(wire, &m);
+    pmixd_call_free(call);
+}
+
+void pmixd_client_connected(void *wire, struct pmixd_call *call)
+{
+    report(wire, call);
+}
+
+void pmixd_client_finalized(void *wire, struct pmixd_call *call)
+{
+    report(wire, call);
+}
+
+// On libpmix's thread.
+static void complete_abort(void *arg)
+{
+    struct pmixd_call *call = arg;
+    call->op(PMIX_SUCCESS, call->cbdata);
+    pmixd_call_free(call);
+}
+
+void pmixd_client_abort(void *wire, struct pmixd_call *call)
+{
+    char none[] = "";
+    Muster__Abort m = MUSTER__ABORT__INIT;
+    m.rank = call->proc.rank;
+    m.status = call->status;
+    m.text = call->text != NULL ? call->text : none;
+    pmixd_wire_abort(wire, &m);
+    pmixd_wire_flush(wire, ABORT_FLUSH_MS);
+    pmixd_shift_to_pmix(complete_abort, call);
+}

@@ -1,0 +1,170 @@
+// libpmix's upcalls: copy, queue, return. Nothing else may happen on its thread.
+#include "agent/pmix_upcall.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/pmix_shift.h"
+#include "common/mem.h"
+
+// libpmix's interface is process-wide and passes no argument of ours: this is the one
+// place of the program that mirrors that.
+static struct {
+    struct pmixd_shift *shift;
+    const struct pmixd_handler *handlers;
+} host;
+
+static void dispatch(void *arg)
+{
+    struct pmixd_call *call = arg;
+    const struct pmixd_handler *h = &host.handlers[call->kind];
+    h->fn(h->arg, call);
+}
+
+static void queue(struct pmixd_call *call)
+{
+    pmixd_shift_to_loop(host.shift, dispatch, call);
+}
+
+static struct pmixd_call *call_new(enum pmixd_call_kind kind, void *cbdata)
+{
+    struct pmixd_call *call = xcalloc(1, sizeof *call);
+    call->kind = kind;
+    call->cbdata = cbdata;
+    return call;
+}
+
+void pmixd_call_free(struct pmixd_call *call)
+{
+    if (call == NULL)
+        return;
+    free(call->procs);
+    free(call->text);
+    free(call->data);
+    free(call);
+}
+
+void pmixd_call_complete(struct pmixd_call *call, int status, const void *data,
+                         size_t len)
+{
+    // libpmix takes the data up on its own thread and calls free() then.
+    void *copy = len > 0 ? xmemdup(data, len) : NULL;
+    call->modex(status, copy, len, call->cbdata, copy != NULL ? free : NULL, copy);
+    pmixd_call_free(call);
+}
+
+static int local_status(const pmix_info_t *info, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (PMIX_CHECK_KEY(&info[i], PMIX_LOCAL_COLLECTIVE_STATUS) &&
+            info[i].value.type == PMIX_STATUS)
+            return info[i].value.data.status;
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs,
+                              const pmix_info_t info[], size_t ninfo, char *data,
+                              size_t len, pmix_modex_cbfunc_t done, void *cbdata)
+{
+    struct pmixd_call *call = call_new(PMIXD_CALL_FENCE, cbdata);
+    call->procs = xmemdup(procs, nprocs * sizeof *procs);
+    call->nprocs = nprocs;
+    call->status = local_status(info, ninfo);
+    call->data = (uint8_t *)data; // ours: libpmix (4.2 to 5.0) never frees it
+    call->len = len;
+    call->modex = done;
+    queue(call);
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t on_modex(const pmix_proc_t *proc, const pmix_info_t info[],
+                              size_t ninfo, pmix_modex_cbfunc_t done, void *cbdata)
+{
+    struct pmixd_call *call = call_new(PMIXD_CALL_MODEX, cbdata);
+    call->proc = *proc;
+    call->modex = done;
+    queue(call);
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t on_abort(const pmix_proc_t *proc, void *server_object, int status,
+                              const char text[], pmix_proc_t procs[], size_t nprocs,
+                              pmix_op_cbfunc_t done, void *cbdata)
+{
+    struct pmixd_call *call = call_new(PMIXD_CALL_ABORT, cbdata);
+    call->proc = *proc;
+    call->status = status;
+    call->text = text != NULL ? xstrdup(text) : NULL;
+    call->op = done;
+    queue(call);
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t on_connected(const pmix_proc_t *proc, void *server_object,
+                                  pmix_info_t info[], size_t ninfo,
+                                  pmix_op_cbfunc_t done, void *cbdata)
+{
+    struct pmixd_call *call = call_new(PMIXD_CALL_CONNECTED, NULL);
+    call->proc = *proc;
+    queue(call);
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+static pmix_status_t on_finalized(const pmix_proc_t *proc, void *server_object,
+                                  pmix_op_cbfunc_t done, void *cbdata)
+{
+    struct pmixd_call *call = call_new(PMIXD_CALL_FINALIZED, NULL);
+    call->proc = *proc;
+    queue(call);
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+// Without these two, libpmix refuses even what it does by itself: handlers for events
+// of its own, and the removal of files that a client registers.
+static pmix_status_t on_register_events(pmix_status_t *codes, size_t ncodes,
+                                        const pmix_info_t info[], size_t ninfo,
+                                        pmix_op_cbfunc_t done, void *cbdata)
+{
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+static pmix_status_t on_deregister_events(pmix_status_t *codes, size_t ncodes,
+                                          pmix_op_cbfunc_t done, void *cbdata)
+{
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+static pmix_status_t on_job_control(const pmix_proc_t *proc,
+                                    const pmix_proc_t targets[], size_t ntargets,
+                                    const pmix_info_t directives[], size_t ndirectives,
+                                    pmix_info_cbfunc_t done, void *cbdata)
+{
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
+// Events reach the clients of this server; other pods do not hear of them yet.
+static pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source,
+                               pmix_data_range_t range, pmix_info_t info[],
+                               size_t ninfo, pmix_op_cbfunc_t done, void *cbdata)
+{
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+pmix_server_module_t *pmixd_upcall_module(struct pmixd_shift *shift,
+                                          const struct pmixd_handler *handlers)
+{
+    static pmix_server_module_t module = {
+        .client_connected2 = on_connected,
+        .client_finalized = on_finalized,
+        .abort = on_abort,
+        .fence_nb = on_fence,
+        .direct_modex = on_modex,
+        .register_events = on_register_events,
+        .deregister_events = on_deregister_events,
+        .notify_event = on_notify,
+        .job_control = on_job_control,
+    };
+    host.shift = shift;
+    host.handlers = handlers;
+    return &module;
+}

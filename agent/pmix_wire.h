@@ -1,0 +1,42 @@
+// muster-pmixd's end of the wire to its agent: frames on fd 3.
+#ifndef MUSTER_AGENT_PMIX_WIRE_H
+#define MUSTER_AGENT_PMIX_WIRE_H
+
+#include "common/err.h"
+#include "wire/frame.h"
+#include "wire/muster.pb-c.h"
+
+struct event_base;
+struct log;
+struct pmixd_wire;
+
+// What the agent says. Messages and frames are valid during the call.
+struct pmixd_wire_ops {
+    void (*setup)(void *arg, const Muster__PmixSetup *m);
+    void (*coll_done)(void *arg, const Muster__Coll *m);
+    // Another pod asks for data of a rank of ours. The answer goes back with
+    // pmixd_wire_modex_done() to `asker`.
+    void (*modex)(void *arg, const Muster__Modex *m, uint32_t asker);
+    void (*modex_done)(void *arg, const Muster__Modex *m);
+    // The agent has gone or speaks nonsense: exit.
+    void (*closed)(void *arg, const struct err *why);
+};
+
+// Takes over fd. NULL with err when it is no open socket.
+struct pmixd_wire *pmixd_wire_create(struct event_base *base, int fd, struct log *log,
+                                     const struct pmixd_wire_ops *ops, void *arg,
+                                     struct err *err);
+void pmixd_wire_destroy(struct pmixd_wire *w); // NULL-safe
+
+// Headers are left 0 but for the destination of modex answers: the agent fills them.
+void pmixd_wire_ready(struct pmixd_wire *w, const Muster__PmixReady *m);
+void pmixd_wire_coll(struct pmixd_wire *w, const Muster__Coll *m);
+void pmixd_wire_modex(struct pmixd_wire *w, const Muster__Modex *m);
+void pmixd_wire_modex_done(struct pmixd_wire *w, const Muster__Modex *m,
+                           uint32_t asker);
+void pmixd_wire_abort(struct pmixd_wire *w, const Muster__Abort *m);
+void pmixd_wire_client(struct pmixd_wire *w, const Muster__PmixClient *m);
+// Wait, at most ms, until all is written.
+void pmixd_wire_flush(struct pmixd_wire *w, int ms);
+
+#endif
