@@ -130,7 +130,7 @@ size_t agent_kill_strays(struct agent *a)
     n = 0;
     DL_FOREACH (a->children, c)
         known[n++] = c->pid;
-    killed = proc_kill_others(getpid(), SIGKILL, known, n);
+    killed = proc_kill_but(getpid(), SIGKILL, known, n);
     reap(a);
     return killed;
 }

@@ -75,11 +75,23 @@ static void on_closed(void *arg, const struct err *why)
     _exit(0);
 }
 
+// Queued behind the upcalls that wait: a rank's PMIx_Finalize is reported before.
+static void answer_ping(void *arg)
+{
+    pmixd_wire_ping(((struct server *)arg)->wire);
+}
+
+static void on_ping(void *arg)
+{
+    pmixd_shift_to_loop(((struct server *)arg)->shift, answer_ping, arg);
+}
+
 static const struct pmixd_wire_ops wire_ops = {
     .setup = on_setup,
     .coll_done = on_coll_done,
     .modex = on_modex,
     .modex_done = on_modex_done,
+    .ping = on_ping,
     .closed = on_closed,
 };
 

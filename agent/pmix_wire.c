@@ -51,6 +51,10 @@ static void deliver(struct pmixd_wire *w, const struct frame *f, const void *msg
 static void on_frame(void *arg, const struct frame *f)
 {
     struct pmixd_wire *w = arg;
+    if (f->kind == FRAME_PING) {
+        w->ops->ping(w->arg);
+        return;
+    }
     const ProtobufCMessageDescriptor *type = type_of(f->kind);
     if (type == NULL) {
         log_warn(w->log, "a %s frame is not for the PMIx server: dropped",
@@ -148,4 +152,9 @@ void pmixd_wire_client(struct pmixd_wire *w, const Muster__PmixClient *m)
 void pmixd_wire_flush(struct pmixd_wire *w, int ms)
 {
     chan_flush(w->chan, ms);
+}
+
+void pmixd_wire_ping(struct pmixd_wire *w)
+{
+    chan_send(w->chan, &(struct frame){.kind = FRAME_PING});
 }

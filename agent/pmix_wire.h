@@ -18,6 +18,9 @@ struct pmixd_wire_ops {
     // pmixd_wire_modex_done() to `asker`.
     void (*modex)(void *arg, const Muster__Modex *m, uint32_t asker);
     void (*modex_done)(void *arg, const Muster__Modex *m);
+    // The agent asks whether all that libpmix has reported until now was sent: answer with
+    // pmixd_wire_ping() behind it.
+    void (*ping)(void *arg);
     // The agent has gone or speaks nonsense: exit.
     void (*closed)(void *arg, const struct err *why);
 };
@@ -36,6 +39,7 @@ void pmixd_wire_modex_done(struct pmixd_wire *w, const Muster__Modex *m,
                            uint32_t asker);
 void pmixd_wire_abort(struct pmixd_wire *w, const Muster__Abort *m);
 void pmixd_wire_client(struct pmixd_wire *w, const Muster__PmixClient *m);
+void pmixd_wire_ping(struct pmixd_wire *w);
 // Wait, at most ms, until all is written.
 void pmixd_wire_flush(struct pmixd_wire *w, int ms);
 

@@ -1,6 +1,7 @@
 // One launcher's hold on this agent.
 #include "agent/session.h"
 
+#include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>

@@ -243,12 +243,20 @@ static struct entry *snapshot(size_t *count)
     return all;
 }
 
-// Walks up from *e: is root above it, and `except` not on the way (nor *e itself)?
-static bool descends(const struct entry *all, size_t n, const struct entry *e,
-                     pid_t root, pid_t except)
+static bool is_one_of(pid_t pid, const pid_t *pids, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (pids[i] == pid)
+            return true;
+    return false;
+}
+
+// Walks up from *e: is root above it, and none of `keep` on the way (nor *e itself)?
+static bool descends(const struct entry *all, size_t n, const struct entry *e, pid_t root,
+                     const pid_t *keep, size_t nkeep)
 {
     for (size_t steps = 0; e != NULL && steps <= n; steps++) {
-        if (e->pid == except)
+        if (is_one_of(e->pid, keep, nkeep))
             return false;
         if (e->ppid == root)
             return true;
@@ -268,7 +276,7 @@ size_t proc_descendants_but(pid_t root, pid_t except, pid_t *pids, size_t max)
     size_t n, found = 0;
     CLEANUP_FREE struct entry *all = snapshot(&n);
     for (size_t i = 0; i < n; i++) {
-        if (!alive(&all[i]) || !descends(all, n, &all[i], root, except))
+        if (!alive(&all[i]) || !descends(all, n, &all[i], root, &except, 1))
             continue;
         if (found < max)
             pids[found] = all[i].pid;
@@ -277,15 +285,20 @@ size_t proc_descendants_but(pid_t root, pid_t except, pid_t *pids, size_t max)
     return found;
 }
 
-size_t proc_kill_descendants(pid_t root, int sig, pid_t except)
+size_t proc_kill_but(pid_t root, int sig, const pid_t *keep, size_t nkeep)
 {
     size_t n, sent = 0;
     CLEANUP_FREE struct entry *all = snapshot(&n);
     for (size_t i = 0; i < n; i++)
-        if (alive(&all[i]) && descends(all, n, &all[i], root, except) &&
+        if (alive(&all[i]) && descends(all, n, &all[i], root, keep, nkeep) &&
             kill(all[i].pid, sig) == 0)
             sent++;
     return sent;
+}
+
+size_t proc_kill_descendants(pid_t root, int sig, pid_t except)
+{
+    return proc_kill_but(root, sig, &except, 1);
 }
 
 void proc_comm(pid_t pid, char *out, size_t size)

@@ -45,6 +45,8 @@ size_t proc_descendants_but(pid_t root, pid_t except, pid_t *pids, size_t max);
 // Send `sig` to every descendant of `root` but `except` (0: none) and its descendants.
 // Returns how many were signalled.
 size_t proc_kill_descendants(pid_t root, int sig, pid_t except);
+// The same but for all of `keep` and their descendants.
+size_t proc_kill_but(pid_t root, int sig, const pid_t *keep, size_t nkeep);
 // The command name of a process ("?" when it is gone), for texts.
 void proc_comm(pid_t pid, char *out, size_t size);
 // State letter of /proc/PID/stat ('D', 'Z', ...), 0 when it is gone.

@@ -2,6 +2,7 @@
 #include "wire/self.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <unistd.h>

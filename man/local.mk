@@ -1,0 +1,17 @@
+MAN_SOURCES = \
+	%D%/muster-keygen.1.scd \
+	%D%/muster-roll.1.scd \
+	%D%/muster-run.1.scd \
+	%D%/musterd.8.scd
+EXTRA_DIST += $(MAN_SOURCES)
+if HAVE_SCDOC
+man_MANS = \
+	%D%/muster-keygen.1 \
+	%D%/muster-roll.1 \
+	%D%/muster-run.1 \
+	%D%/musterd.8
+CLEANFILES += $(man_MANS)
+
+%D%/%: $(top_srcdir)/%D%/%.scd
+	$(AM_V_GEN)$(MKDIR_P) man && SOURCE_DATE_EPOCH=0 $(SCDOC) < $< > $@
+endif

@@ -1,0 +1,115 @@
+// Block mapping and node names.
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "launcher/map.h"
+
+static const struct map_member uneven[] = {{"a", 8}, {"b", 2}, {"c", 4}, {"d", 1}};
+
+static void expect_position(const struct map *m, uint32_t i, uint32_t member,
+                            uint32_t first, uint32_t count)
+{
+    cr_assert_lt(i, m->npositions);
+    cr_assert_eq(m->positions[i].member, member);
+    cr_assert_eq(m->positions[i].first, first);
+    cr_assert_eq(m->positions[i].count, count);
+}
+
+// Case hf-13: world size 15; ranks 0-7, 8-9, 10-13, 14.
+Test(map, fills_slots_in_order_of_members)
+{
+    struct map m;
+    struct map_request rq = {0};
+    cr_assert_eq(map_block(uneven, 4, &rq, &m, NULL), 0);
+    cr_assert_eq(m.ranks, 15);
+    cr_assert_eq(m.npositions, 4);
+    expect_position(&m, 0, 0, 0, 8);
+    expect_position(&m, 1, 1, 8, 2);
+    expect_position(&m, 2, 2, 10, 4);
+    expect_position(&m, 3, 3, 14, 1);
+    for (uint32_t r = 0; r < 15; r++) {
+        uint32_t p = map_position_of(&m, r);
+        cr_assert(r >= m.positions[p].first &&
+                  r < m.positions[p].first + m.positions[p].count);
+    }
+    map_free(&m);
+}
+
+Test(map, members_without_ranks_have_no_position)
+{
+    static const struct map_member members[] = {{"a", 0}, {"b", 2}, {"c", 2}};
+    struct map m;
+    struct map_request rq = {.ranks = 2};
+    cr_assert_eq(map_block(members, 3, &rq, &m, NULL), 0);
+    cr_assert_eq(m.npositions, 1);
+    expect_position(&m, 0, 1, 0, 2);
+    map_free(&m);
+}
+
+Test(map, ppn_gives_each_member_so_many)
+{
+    struct map m;
+    struct map_request rq = {.ppn = 1};
+    cr_assert_eq(map_block(uneven, 4, &rq, &m, NULL), 0);
+    cr_assert_eq(m.ranks, 4);
+    expect_position(&m, 3, 3, 3, 1);
+    map_free(&m);
+    rq = (struct map_request){.ppn = 2, .ranks = 3};
+    cr_assert_eq(map_block(uneven, 4, &rq, &m, NULL), 0);
+    cr_assert_eq(m.npositions, 2);
+    expect_position(&m, 1, 1, 2, 1);
+    map_free(&m);
+}
+
+Test(map, too_few_slots_name_both_numbers_and_the_option)
+{
+    ERR_AUTO err = ERR_INIT;
+    struct map m;
+    struct map_request rq = {.ranks = 16};
+    cr_assert_eq(map_block(uneven, 4, &rq, &m, &err), -1);
+    cr_assert_not_null(strstr(err.text, "16 ranks wanted, 15 slots there"));
+    cr_assert_not_null(strstr(err.text, "--oversubscribe"));
+    rq = (struct map_request){.ppn = 2};
+    cr_assert_eq(map_block(uneven, 4, &rq, &m, &err), -1);
+    cr_assert_not_null(strstr(err.text, "on d: --ppn wants 2 ranks there, it has 1"));
+    rq = (struct map_request){.ppn = 1, .ranks = 5};
+    cr_assert_eq(map_block(uneven, 4, &rq, &m, &err), -1);
+    cr_assert_not_null(strstr(err.text, "needs 5 members, the group has 4"));
+}
+
+Test(map, oversubscribed_ranks_go_round)
+{
+    static const struct map_member members[] = {{"a", 2}, {"b", 0}, {"c", 1}};
+    struct map m;
+    struct map_request rq = {.ranks = 8, .oversubscribe = true};
+    cr_assert_eq(map_block(members, 3, &rq, &m, NULL), 0);
+    cr_assert_eq(m.ranks, 8);
+    cr_assert_eq(m.npositions, 2);
+    expect_position(&m, 0, 0, 0, 5);
+    expect_position(&m, 1, 2, 5, 3);
+    map_free(&m);
+}
+
+Test(map, no_slots_and_no_n_is_an_error)
+{
+    static const struct map_member none[] = {{"a", 0}};
+    ERR_AUTO err = ERR_INIT;
+    struct map m;
+    struct map_request rq = {0};
+    cr_assert_eq(map_block(none, 1, &rq, &m, &err), -1);
+    cr_assert_not_null(strstr(err.text, "-n"));
+}
+
+Test(map, node_names_are_hostnames_when_these_differ)
+{
+    struct map_node nodes[] = {{"train-0", "n0", "10.0.0.1"}, {"train-1", "n1", "10.0.0.2"}};
+    const char *out[2];
+    map_node_names(nodes, 2, out);
+    cr_assert_str_eq(out[1], "train-1");
+    nodes[1].hostname = "train-0";
+    map_node_names(nodes, 2, out);
+    cr_assert_str_eq(out[1], "n1");
+    nodes[1].name = "a-name-of-more-than-63-bytes-that-libpmix-and-gethostname-cannot-hold";
+    map_node_names(nodes, 2, out);
+    cr_assert_str_eq(out[0], "10.0.0.1");
+}

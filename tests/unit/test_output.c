@@ -1,0 +1,157 @@
+// Whole lines of many ranks, credit, and a reader that does not read.
+#include <criterion/criterion.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/loop.h"
+#include "launcher/output.h"
+
+struct bed {
+    struct event_base *base;
+    struct output *output;
+    int out[2], err[2];
+    size_t credit[4];
+    int drained, broken;
+};
+
+static void on_credit(void *arg, uint32_t rank, unsigned stream, size_t bytes)
+{
+    ((struct bed *)arg)->credit[rank] += bytes;
+}
+
+static void on_drained(void *arg)
+{
+    ((struct bed *)arg)->drained++;
+}
+
+static void on_broken(void *arg, int fd, int errnum)
+{
+    ((struct bed *)arg)->broken++;
+}
+
+static void set_up(struct bed *b, uint32_t ranks)
+{
+    static const struct output_ops ops = {on_credit, on_drained, on_broken};
+    *b = (struct bed){.base = loop_create()};
+    cr_assert_eq(pipe2(b->out, O_CLOEXEC) | pipe2(b->err, O_CLOEXEC), 0);
+    b->output = output_create(b->base, b->out[1], b->err[1], ranks, &ops, b);
+}
+
+static void tear_down(struct bed *b)
+{
+    output_destroy(b->output);
+    loop_destroy(b->base);
+    close(b->out[0]);
+    close(b->out[1]);
+    close(b->err[0]);
+    close(b->err[1]);
+}
+
+static void put(struct bed *b, uint32_t rank, unsigned stream, const char *text)
+{
+    output_data(b->output, rank, stream, text, strlen(text));
+}
+
+static void end(struct bed *b, uint32_t ranks)
+{
+    for (uint32_t r = 0; r < ranks; r++) {
+        output_eof(b->output, r, 1);
+        output_eof(b->output, r, 2);
+        output_eof(b->output, r, 2); // repeats are allowed
+    }
+}
+
+static void expect_read(int fd, const char *want)
+{
+    char text[256];
+    size_t len = strlen(want);
+    cr_assert_lt(len, sizeof text);
+    ssize_t n = read(fd, text, sizeof text - 1);
+    text[n > 0 ? n : 0] = '\0';
+    cr_assert_str_eq(text, want);
+}
+
+Test(output, pieces_of_lines_are_not_mixed, .timeout = 20)
+{
+    struct bed b;
+    set_up(&b, 2);
+    put(&b, 0, 1, "rank ze");
+    put(&b, 1, 1, "rank one\nand");
+    put(&b, 0, 1, "ro\n");
+    put(&b, 1, 1, " more");
+    end(&b, 2);
+    expect_read(b.out[0], "rank one\nrank zero\nand more\n");
+    cr_assert_eq(b.drained, 1);
+    cr_assert_eq(b.credit[0], 10);
+    cr_assert_eq(b.credit[1], 17);
+    tear_down(&b);
+}
+
+Test(output, streams_go_to_their_own_places_and_binary_stays, .timeout = 20)
+{
+    struct bed b;
+    set_up(&b, 1);
+    output_data(b.output, 0, 1, "a\0b\xff\n", 5);
+    put(&b, 0, 2, "oops\n");
+    end(&b, 1);
+    char raw[8];
+    cr_assert_eq(read(b.out[0], raw, sizeof raw), 5);
+    cr_assert_eq(memcmp(raw, "a\0b\xff\n", 5), 0);
+    expect_read(b.err[0], "oops\n");
+    tear_down(&b);
+}
+
+Test(output, one_rank_alone_keeps_its_missing_newline, .timeout = 20)
+{
+    struct bed b;
+    set_up(&b, 1);
+    put(&b, 0, 1, "no newline");
+    end(&b, 1);
+    expect_read(b.out[0], "no newline");
+    tear_down(&b);
+}
+
+Test(output, a_reader_that_does_not_read_holds_credit_back, .timeout = 20)
+{
+    struct bed b;
+    set_up(&b, 1);
+    enum { LINE = 1000, LINES = 1000 };
+    char line[LINE];
+    memset(line, 'x', LINE);
+    line[LINE - 1] = '\n';
+    for (int i = 0; i < LINES; i++)
+        output_data(b.output, 0, 1, line, LINE);
+    end(&b, 1);
+    cr_assert_lt(b.credit[0], LINE * LINES); // a pipe holds less
+    cr_assert_eq(b.drained, 0);
+    size_t got = 0;
+    char piece[65536];
+    while (got < LINE * LINES) {
+        ssize_t n = read(b.out[0], piece, sizeof piece);
+        cr_assert_gt(n, 0);
+        got += (size_t)n;
+        event_base_loop(b.base, EVLOOP_NONBLOCK);
+    }
+    cr_assert_eq(b.credit[0], LINE * LINES);
+    cr_assert_eq(b.drained, 1);
+    tear_down(&b);
+}
+
+Test(output, a_closed_reader_drops_output_and_gives_credit, .timeout = 20)
+{
+    struct bed b;
+    signal(SIGPIPE, SIG_IGN);
+    set_up(&b, 1);
+    close(b.out[0]);
+    b.out[0] = -1;
+    put(&b, 0, 1, "lost\n");
+    put(&b, 0, 1, "lost too\n");
+    end(&b, 1);
+    cr_assert_eq(b.broken, 1);
+    cr_assert_eq(b.credit[0], 14);
+    cr_assert_eq(b.drained, 1);
+    tear_down(&b);
+}

@@ -1,0 +1,49 @@
+// First cause and exit code.
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "launcher/verdict.h"
+
+static const struct verdict_rank rank3 = {
+    .rank = 3, .pid = 214, .member = "train-1", .address = "10.0.0.2"};
+
+Test(verdict, the_first_cause_stays)
+{
+    struct verdict v = {0};
+    cr_assert(verdict_exit(&v, &rank3, 9, true, false));
+    cr_assert_not(verdict_set(&v, 125, "lost"));
+    cr_assert_not(verdict_exit(&v, &rank3, 3 << 8, true, true));
+    cr_assert_eq(v.code, 137);
+    cr_assert_str_eq(
+        v.text, "rank 3 on train-1 (10.0.0.2, pid 214) ended with signal 9 (SIGKILL)");
+    verdict_free(&v);
+}
+
+Test(verdict, a_good_end_is_no_cause)
+{
+    struct verdict v = {0};
+    cr_assert_not(verdict_exit(&v, &rank3, 0, true, true));
+    cr_assert_not(verdict_exit(&v, &rank3, 0, false, false));
+    cr_assert_not(v.failed);
+}
+
+Test(verdict, leaving_without_finalize_is_one)
+{
+    struct verdict v = {0};
+    cr_assert(verdict_exit(&v, &rank3, 0, true, false));
+    cr_assert_eq(v.code, 1);
+    cr_assert_not_null(strstr(v.text, "MPI_Finalize"));
+    verdict_free(&v);
+}
+
+Test(verdict, an_abort_never_ends_with_0)
+{
+    struct verdict v = {0};
+    cr_assert(verdict_abort(&v, &rank3, 256, ""));
+    cr_assert_eq(v.code, 1);
+    verdict_free(&v);
+    cr_assert(verdict_abort(&v, &rank3, 7, "bad input"));
+    cr_assert_eq(v.code, 7);
+    cr_assert_not_null(strstr(v.text, "MPI_Abort(7): bad input"));
+    verdict_free(&v);
+}
