@@ -64,6 +64,25 @@ static char *ranks_text(const struct map_position *p)
     return xasprintf("ranks %u-%u are", p->first, p->first + p->count - 1);
 }
 
+// A loss ends the job, unless its ranks had all ended well: then it only cannot be proven
+// that nothing is left there.
+static void tell_loss(struct job *j, const struct group_member *m,
+                      const struct map_position *p, const char *why)
+{
+    CLEANUP_FREE char *name = group_member_text(m);
+    if (j->state == JOB_CLOSE)
+        return;
+    if (j->state >= JOB_STOP) {
+        log_warn(j->conf.log, "member %s was lost while its ranks were stopped: %s", name,
+                 why);
+        return;
+    }
+    CLEANUP_FREE char *ranks = p != NULL ? ranks_text(p) : xstrdup("no rank is");
+    job_fail(j, VERDICT_OWN_FAILURE,
+             "member %s was lost: %s; %s gone with it; look at the pod and its musterd",
+             name, why, ranks);
+}
+
 static void lose_one(struct job *j, uint32_t vertex, const char *why)
 {
     struct group_member *m = group_at(&j->group, vertex);
@@ -75,14 +94,7 @@ static void lose_one(struct job *j, uint32_t vertex, const char *why)
     events_write(j->conf.events, "lost",
                  json_pack("{s:s, s:s, s:s}", "member", m->member->name, "address",
                            m->address, "why", why));
-    if (j->state < JOB_CLOSE) {
-        CLEANUP_FREE char *name = group_member_text(m);
-        CLEANUP_FREE char *ranks = p != NULL ? ranks_text(p) : xstrdup("no rank is");
-        job_fail(j, VERDICT_OWN_FAILURE,
-                 "member %s was lost: %s; %s gone with it; look at the pod and its "
-                 "musterd",
-                 name, why, ranks);
-    }
+    tell_loss(j, m, p, why);
     for (uint32_t i = 0; p != NULL && i < p->count; i++)
         job_rank_gone(j, p->first + i, why);
     if (p != NULL && !m->stopped) {

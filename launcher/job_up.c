@@ -144,8 +144,9 @@ static void on_stopped(struct job *j, const struct frame *f, struct group_member
     events_write(j->conf.events, "stopped",
                  json_pack("{s:s, s:i, s:s}", "member", m->member->name, "leftovers",
                            (int)msg->n_leftovers, "why", msg->why));
-    if (msg->why[0] != '\0') {
-        job_fail(j, VERDICT_OWN_FAILURE, "member %s: %s", name, msg->why);
+    if (msg->why[0] != '\0') { // nobody asked: no exits may have been told
+        if (j->state < JOB_STOP)
+            job_fail(j, VERDICT_OWN_FAILURE, "member %s: %s", name, msg->why);
         for (uint32_t i = 0; i < p->count; i++)
             job_rank_gone(j, p->first + i, msg->why);
     }

@@ -1,3 +1,4 @@
+include tests/unit/agent_fsm.mk
 include tests/unit/agent_keeper.mk
 if HAVE_PMIX
 check_PROGRAMS += tests/unit/test_pmix_server

@@ -14,3 +14,7 @@ tests_unit_test_output_SOURCES = %D%/test_output.c
 tests_unit_test_output_LDADD = $(LAUNCHER_TEST_LIBS)
 tests_unit_test_job_plan_SOURCES = %D%/test_job_plan.c
 tests_unit_test_job_plan_LDADD = $(LAUNCHER_TEST_LIBS)
+check_PROGRAMS += tests/unit/test_group
+TESTS += tests/unit/test_group
+tests_unit_test_group_SOURCES = %D%/test_group.c
+tests_unit_test_group_LDADD = $(LAUNCHER_TEST_LIBS)

@@ -1,0 +1,57 @@
+// The members as the launcher sees them.
+#include <criterion/criterion.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+#include "launcher/group.h"
+
+static void three(struct group *g)
+{
+    MEMBERS_AUTO m = MEMBERS_INIT;
+    for (int i = 0; i < 3; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "train-%d", i);
+        struct member *one = members_add(&m, name, strlen(name));
+        struct sockaddr_in *a = (void *)&one->addr;
+        a->sin_family = i < 2 ? AF_INET : 0;
+        a->sin_addr.s_addr = htonl(0x0a000001u + (unsigned)i);
+        one->why = i == 2 ? xstrdup("NXDOMAIN") : NULL;
+    }
+    group_update(g, &m);
+}
+
+Test(group, counts_found_and_attached)
+{
+    struct group g = {0};
+    three(&g);
+    cr_assert_eq(group_found(&g), 2);
+    cr_assert_eq(group_attached(&g), 0);
+    Muster__Hello hello = MUSTER__HELLO__INIT;
+    char host[] = "train-0";
+    hello.hostname = host;
+    hello.cpus = 16;
+    group_greeted(group_at(&g, 1), &hello);
+    cr_assert_eq(group_attached(&g), 1);
+    cr_assert_eq(g.v[0].cpus, 16);
+    cr_assert_str_eq(g.v[0].hostname, "train-0");
+    group_free(&g);
+}
+
+Test(group, names_what_is_missing_and_why)
+{
+    struct group g = {0};
+    three(&g);
+    BUF_AUTO text = BUF_INIT;
+    group_describe_missing(&g, GROUP_FOUND, 3, &text);
+    CLEANUP_FREE char *found = buf_steal_str(&text);
+    cr_assert_str_eq(found, "train-2: NXDOMAIN");
+    group_set_why(&g.v[0], "connection refused");
+    group_describe_missing(&g, GROUP_ATTACHED, 2, &text);
+    CLEANUP_FREE char *attached = buf_steal_str(&text);
+    cr_assert_str_eq(attached, "train-0 (10.0.0.1): connection refused; train-1 "
+                               "(10.0.0.2): no answer yet; and 1 more");
+    group_free(&g);
+}
