@@ -11,6 +11,7 @@
 
 #include "agent/keeper_kin.h"
 #include "agent/keeper_ranks.h"
+#include "agent/keeper_send.h"
 #include "agent/keeper_state.h"
 #include "common/log.h"
 #include "common/loop.h"
@@ -26,10 +27,10 @@ struct keeper {
     struct event_base *base;
     struct log *log;
     struct chan *agent;
+    struct keeper_send send;
     struct keeper_ranks *ranks;
     struct event *child, *grace, *look;
     enum keeper_state state;
-    struct frame head;  // job, term and attempt for what is sent
     pid_t pmixd;        // 0: none
     uint64_t grace_end; // 0: no STOP came
     uint64_t deadline;  // of the killing and of the draining
@@ -41,68 +42,11 @@ struct keeper {
 
 extern char **environ;
 
-// ---- messages out -----------------------------------------------------------
-
-static void send_msg(struct keeper *k, enum frame_kind kind,
-                     const ProtobufCMessage *msg)
-{
-    struct frame f = k->head;
-    f.kind = (uint16_t)kind;
-    chan_send_msg(k->agent, &f, msg);
-}
-
 static void on_output(void *arg, uint32_t rank, uint32_t stream, const uint8_t *data,
                       size_t len, bool eof)
 {
-    Muster__Output m = MUSTER__OUTPUT__INIT;
-    m.rank = rank;
-    m.stream = stream;
-    m.data.data = (uint8_t *)(uintptr_t)data; // only read
-    m.data.len = len;
-    m.eof = eof;
-    send_msg(arg, FRAME_OUTPUT, &m.base);
-}
-
-static void send_started(struct keeper *k)
-{
-    size_t n = keeper_ranks_count(k->ranks);
-    CLEANUP_FREE Muster__RankPid *pids = xcalloc(n, sizeof *pids);
-    CLEANUP_FREE Muster__RankPid **list = xcalloc(n, sizeof *list);
-    for (size_t i = 0; i < n; i++) {
-        muster__rank_pid__init(&pids[i]);
-        pids[i].rank = keeper_ranks_number(k->ranks, i);
-        pids[i].pid = (uint32_t)keeper_ranks_pid(k->ranks, i);
-        list[i] = &pids[i];
-    }
-    Muster__Started m = MUSTER__STARTED__INIT;
-    m.n_ranks = n;
-    m.ranks = list;
-    send_msg(k, FRAME_STARTED, &m.base);
-}
-
-static void send_failed(struct keeper *k)
-{
-    Muster__Failed m = MUSTER__FAILED__INIT;
-    m.text = k->failure.text;
-    m.code = k->failure.code != 0 ? (uint32_t)k->failure.code : 125;
-    send_msg(k, FRAME_FAILED, &m.base);
-}
-
-static void send_exited(struct keeper *k, uint32_t rank, pid_t pid, int status)
-{
-    Muster__Exited m = MUSTER__EXITED__INIT;
-    m.rank = rank;
-    m.pid = (uint32_t)pid;
-    m.status = status;
-    send_msg(k, FRAME_EXITED, &m.base);
-}
-
-static void send_stopped(struct keeper *k)
-{
-    Muster__Stopped m = MUSTER__STOPPED__INIT;
-    m.n_leftovers = k->leftovers.n;
-    m.leftovers = k->leftovers.v;
-    send_msg(k, FRAME_STOPPED, &m.base);
+    const struct keeper *k = arg;
+    keeper_send_output(&k->send, rank, stream, data, len, eof);
 }
 
 // ---- states -----------------------------------------------------------------
@@ -139,7 +83,7 @@ static void enter_draining(struct keeper *k)
 
 static void enter_stopped(struct keeper *k)
 {
-    send_stopped(k);
+    keeper_send_stopped(&k->send, &k->leftovers);
     if (k->pmixd > 0)
         kill(k->pmixd, SIGKILL);
 }
@@ -164,7 +108,7 @@ static void happen(struct keeper *k, enum keeper_event event)
               keeper_state_name(next));
     k->state = next;
     if (old == KEEPER_CLEARING)
-        send_failed(k);
+        keeper_send_failed(&k->send, &k->failure);
     if (enter[next] != NULL)
         enter[next](k);
 }
@@ -175,7 +119,7 @@ static void reaped(struct keeper *k, pid_t pid, int status)
 {
     uint32_t rank;
     if (keeper_ranks_exited(k->ranks, pid, &rank))
-        send_exited(k, rank, pid, status);
+        keeper_send_exited(&k->send, rank, pid, status);
     if (pid != k->pmixd)
         return;
     k->pmixd = 0;
@@ -276,7 +220,7 @@ static void on_spawn(struct keeper *k, const struct frame *f)
     }
     Muster__Spawn *m = msg_unpack(f, &muster__spawn__descriptor, &k->failure);
     if (m != NULL && keeper_ranks_start(k->ranks, m, &k->failure) == 0) {
-        send_started(k);
+        keeper_send_started(&k->send, k->ranks);
         happen(k, KEEPER_SPAWNED);
     } else {
         happen(k, KEEPER_SPAWN_FAILED);
@@ -329,7 +273,8 @@ static void on_message(struct keeper *k, const struct frame *f)
 static void on_frame(void *arg, const struct frame *f)
 {
     struct keeper *k = arg;
-    k->head = (struct frame){.job = f->job, .term = f->term, .attempt = f->attempt};
+    k->send.head =
+        (struct frame){.job = f->job, .term = f->term, .attempt = f->attempt};
     switch (f->kind) {
     case FRAME_SPAWN: on_spawn(k, f); break;
     case FRAME_SIGNAL:
@@ -359,6 +304,7 @@ struct keeper *keeper_create(struct event_base *base, int agent_fd, struct log *
     k->grace = loop_timer(base, on_grace, k);
     k->look = loop_timer(base, on_look, k);
     k->agent = chan_create(base, agent_fd, agent_fd, &ops, k);
+    k->send.chan = k->agent;
     return k;
 }
 

@@ -1,4 +1,6 @@
-KEEPER_TESTS = tests/unit/test_keeper tests/unit/test_keeper_end tests/unit/test_keeper_state
+KEEPER_TESTS = tests/unit/test_keeper tests/unit/test_keeper_end \
+	tests/unit/test_keeper_kin tests/unit/test_keeper_state \
+	tests/unit/test_master_port tests/unit/test_rank_env
 check_PROGRAMS += $(KEEPER_TESTS)
 TESTS += $(KEEPER_TESTS)
 KEEPER_BED = %D%/keeper_bed.c %D%/keeper_bed.h
@@ -7,5 +9,11 @@ tests_unit_test_keeper_SOURCES = %D%/test_keeper.c $(KEEPER_BED)
 tests_unit_test_keeper_LDADD = $(KEEPER_TEST_LIBS)
 tests_unit_test_keeper_end_SOURCES = %D%/test_keeper_end.c $(KEEPER_BED)
 tests_unit_test_keeper_end_LDADD = $(KEEPER_TEST_LIBS)
+tests_unit_test_keeper_kin_SOURCES = %D%/test_keeper_kin.c
+tests_unit_test_keeper_kin_LDADD = $(KEEPER_TEST_LIBS)
 tests_unit_test_keeper_state_SOURCES = %D%/test_keeper_state.c
 tests_unit_test_keeper_state_LDADD = $(KEEPER_TEST_LIBS)
+tests_unit_test_master_port_SOURCES = %D%/test_master_port.c
+tests_unit_test_master_port_LDADD = $(KEEPER_TEST_LIBS)
+tests_unit_test_rank_env_SOURCES = %D%/test_rank_env.c
+tests_unit_test_rank_env_LDADD = $(KEEPER_TEST_LIBS)

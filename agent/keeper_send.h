@@ -1,0 +1,31 @@
+// What a keeper says to its agent: one function a message.
+#ifndef MUSTER_AGENT_KEEPER_SEND_H
+#define MUSTER_AGENT_KEEPER_SEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/err.h"
+#include "common/strv.h"
+#include "wire/frame.h"
+
+struct chan;
+struct keeper_ranks;
+
+// Where to, and job, term and attempt of what is sent.
+struct keeper_send {
+    struct chan *chan; // borrowed
+    struct frame head;
+};
+
+void keeper_send_started(const struct keeper_send *s, const struct keeper_ranks *ranks);
+void keeper_send_failed(const struct keeper_send *s, const struct err *why);
+void keeper_send_output(const struct keeper_send *s, uint32_t rank, uint32_t stream,
+                        const uint8_t *data, size_t len, bool eof);
+void keeper_send_exited(const struct keeper_send *s, uint32_t rank, pid_t pid,
+                        int status);
+void keeper_send_stopped(const struct keeper_send *s, const struct strv *leftovers);
+
+#endif

@@ -1,0 +1,281 @@
+// What ranks find in their environment.
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "agent/rank_env.h"
+#include "common/mem.h"
+
+// Three positions with 2, 1 and 3 ranks, numbered round robin; user -x entries in
+// `env`.
+struct job {
+    Muster__Prepare prepare;
+    Muster__Go go;
+    Muster__Position position[3], *positions[3];
+    uint32_t ranks[3][3];
+    struct rank_env e;
+};
+
+static void make_job(struct job *j, size_t self)
+{
+    static const uint32_t ranks[3][3] = {{0, 3}, {1}, {2, 4, 5}};
+    static const size_t counts[3] = {2, 1, 3};
+    static char names[3][16] = {"pod-0", "pod-1", "pod-2.svc"};
+    memcpy(j->ranks, ranks, sizeof ranks);
+    muster__prepare__init(&j->prepare);
+    muster__go__init(&j->go);
+    for (int i = 0; i < 3; i++) {
+        muster__position__init(&j->position[i]);
+        j->position[i].name = names[i];
+        j->position[i].ranks = j->ranks[i];
+        j->position[i].n_ranks = counts[i];
+        j->positions[i] = &j->position[i];
+    }
+    j->prepare.positions = j->positions;
+    j->prepare.n_positions = 3;
+    static char key[] = "train", address[] = "10.1.2.3";
+    j->prepare.job_key = key;
+    j->prepare.universe_size = 24;
+    j->go.master_address = address;
+    j->go.master_port = 20123;
+    j->e = (struct rank_env){
+        .prepare = &j->prepare, .go = &j->go, .self = self, .attempt = 4, .cpus = 16};
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+// The sorted entries, one a line.
+static char *text(struct strv *s)
+{
+    qsort(s->v, s->n, sizeof *s->v, by_text);
+    char *out = xstrdup("");
+    for (size_t i = 0; i < s->n; i++) {
+        char *more = xasprintf("%s%s\n", out, s->v[i]);
+        free(out);
+        out = more;
+    }
+    return out;
+}
+
+static const char common_part[] = "GROUP_RANK=2\n"
+                                  "GROUP_WORLD_SIZE=3\n"
+                                  "LOCAL_SIZE=3\n"
+                                  "LOCAL_WORLD_SIZE=3\n"
+                                  "MASTER_ADDR=10.1.2.3\n"
+                                  "MASTER_PORT=20123\n"
+                                  "MPI_LOCALNRANKS=3\n"
+                                  "MUSTER_ATTEMPT=4\n"
+                                  "MUSTER_HOST=pod-2.svc\n"
+                                  "MUSTER_JOB=train\n"
+                                  "MUSTER_LOCAL_SIZE=3\n"
+                                  "MUSTER_NNODES=3\n"
+                                  "MUSTER_NODE_RANK=2\n"
+                                  "MUSTER_SIZE=6\n"
+                                  "NODE_RANK=2\n"
+                                  "OMPI_COMM_WORLD_LOCAL_SIZE=3\n"
+                                  "OMPI_COMM_WORLD_SIZE=6\n"
+                                  "OMPI_UNIVERSE_SIZE=24\n"
+                                  "PMI_SIZE=6\n"
+                                  "TORCHELASTIC_RESTART_COUNT=0\n"
+                                  "TORCHELASTIC_RUN_ID=train\n"
+                                  "WORLD_SIZE=6\n";
+
+static char *no_base[] = {NULL};
+
+Test(rank_env, the_common_part_exactly)
+{
+    struct job j;
+    STRV_AUTO out = STRV_INIT;
+    make_job(&j, 2);
+    rank_env_common(&j.e, no_base, &out);
+    CLEANUP_FREE char *got = text(&out);
+    cr_assert_str_eq(got, common_part);
+}
+
+Test(rank_env, the_part_of_a_rank_exactly)
+{
+    struct job j;
+    STRV_AUTO out = STRV_INIT;
+    make_job(&j, 2);
+    rank_env_rank(&j.e, 1, &out);
+    CLEANUP_FREE char *got = text(&out);
+    cr_assert_str_eq(got, "CROSS_RANK=1\n"
+                          "CROSS_SIZE=2\n"
+                          "LOCAL_RANK=1\n"
+                          "MPI_LOCALRANKID=1\n"
+                          "MUSTER_LOCAL_RANK=1\n"
+                          "MUSTER_RANK=4\n"
+                          "OMPI_COMM_WORLD_LOCAL_RANK=1\n"
+                          "OMPI_COMM_WORLD_NODE_RANK=1\n"
+                          "OMPI_COMM_WORLD_RANK=4\n"
+                          "PMI_RANK=4\n"
+                          "RANK=4\n");
+}
+
+// By local rank: 0 is on positions 0, 1, 2; 1 on 0 and 2; 2 on 2 only.
+Test(rank_env, cross_counts_the_positions_that_have_the_local_rank)
+{
+    static const uint32_t want[3][3][2] = {
+        {{0, 3}, {0, 2}}, {{1, 3}}, {{2, 3}, {1, 2}, {0, 1}}};
+    static const size_t counts[3] = {2, 1, 3};
+    for (size_t self = 0; self < 3; self++)
+        for (size_t local = 0; local < counts[self]; local++) {
+            struct job j;
+            uint32_t rank, size;
+            make_job(&j, self);
+            rank_env_cross(&j.e, local, &rank, &size);
+            cr_assert_eq(rank, want[self][local][0], "%zu %zu: %u", self, local, rank);
+            cr_assert_eq(size, want[self][local][1], "%zu %zu: %u", self, local, size);
+        }
+}
+
+Test(rank_env, other_launchers_leave_nothing)
+{
+    static const char *const theirs[] = {"PMIX_NAMESPACE=old",
+                                         "PMIX_LAUNCHER_RNDZ_URI=x",
+                                         "PMIX_KEEPALIVE_PIPE=7",
+                                         "PMI_FD=9",
+                                         "OMPI_COMM_WORLD_RANK=9",
+                                         "OMPI_MCA_ess_base_vpid=9",
+                                         "SLURM_PROCID=9",
+                                         "JSM_JSRUN_PORT=9",
+                                         "FLUX_JOB_ID=9",
+                                         "MPI_LOCALRANKID=9",
+                                         "RANK=9",
+                                         "LOCAL_RANK=9",
+                                         "CROSS_RANK=9",
+                                         "MUSTER_RANK=9",
+                                         "MASTER_ADDR=9",
+                                         "TORCHELASTIC_USE_AGENT_STORE=True"};
+    // Alike, but nobody's.
+    static const char *const ours[] = {"PATH=/bin", "RANKING=1",   "OMPI_MCA_pml=ob1",
+                                       "NO_EQUALS", "MY_PMIX_X=1", "PMIXER=1"};
+    STRV_AUTO base = STRV_INIT;
+    STRV_AUTO out = STRV_INIT;
+    STRV_AUTO want = STRV_INIT;
+    for (size_t i = 0; i < sizeof theirs / sizeof *theirs; i++)
+        strv_add(&base, theirs[i]);
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
+        strv_add(&base, ours[i]);
+        strv_add(&want, ours[i]);
+    }
+    struct job j;
+    make_job(&j, 2);
+    rank_env_common(&j.e, base.v, &out);
+    rank_env_common(&j.e, no_base, &want);
+    CLEANUP_FREE char *got_text = text(&out);
+    CLEANUP_FREE char *want_text = text(&want);
+    cr_assert_str_eq(got_text, want_text);
+}
+
+Test(rank_env, what_the_user_forwards_wins)
+{
+    char *user[] = {(char[]){"RANK=user"}, (char[]){"WORLD_SIZE=user"},
+                    (char[]){"PMIX_RANK=user"}, (char[]){"MINE=1=2"}};
+    char *server[] = {(char[]){"PMIX_RANK=4"}, (char[]){"PMIX_NAMESPACE=ns"}};
+    Muster__RankEnv own = MUSTER__RANK_ENV__INIT, other = MUSTER__RANK_ENV__INIT;
+    own.rank = 4;
+    other.rank = 5;
+    own.env = other.env = server;
+    own.n_env = 2;
+    other.n_env = 1;
+    Muster__RankEnv *list[] = {&other, &own};
+    Muster__PmixReady pmix = MUSTER__PMIX_READY__INIT;
+    pmix.ranks = list;
+    pmix.n_ranks = 2;
+    struct job j;
+    STRV_AUTO common = STRV_INIT;
+    STRV_AUTO rank = STRV_INIT;
+    make_job(&j, 2);
+    j.prepare.env = user;
+    j.prepare.n_env = 4;
+    j.e.pmix = &pmix;
+    rank_env_common(&j.e, no_base, &common);
+    rank_env_rank(&j.e, 1, &rank);
+    cr_assert_str_eq(strv_getenv(&common, "RANK"), "user");
+    cr_assert_str_eq(strv_getenv(&common, "WORLD_SIZE"), "user");
+    cr_assert_str_eq(strv_getenv(&common, "MINE"), "1=2");
+    cr_assert_str_eq(strv_getenv(&common, "JSM_JSRUN_PORT"), "0");
+    cr_assert_null(strv_getenv(&rank, "RANK"));
+    cr_assert_null(strv_getenv(&rank, "PMIX_RANK"));
+    cr_assert_str_eq(strv_getenv(&rank, "PMIX_NAMESPACE"), "ns");
+    cr_assert_str_eq(strv_getenv(&rank, "LOCAL_RANK"), "1");
+    STRV_AUTO last = STRV_INIT;
+    rank_env_rank(&j.e, 2, &last); // rank 5 has no namespace from the server
+    cr_assert_null(strv_getenv(&last, "PMIX_NAMESPACE"));
+}
+
+Test(rank_env, values_survive_byte_for_byte)
+{
+    static const char value[] = "a\nb=$(rm) `x` \"q\" 'q' \\ \t\x01\xff =\n";
+    CLEANUP_FREE char *inherited = xasprintf("INHERITED=%s", value);
+    CLEANUP_FREE char *forwarded = xasprintf("FORWARDED=%s", value);
+    char *base[] = {inherited, NULL};
+    struct job j;
+    STRV_AUTO out = STRV_INIT;
+    make_job(&j, 0);
+    j.prepare.env = &forwarded;
+    j.prepare.n_env = 1;
+    rank_env_common(&j.e, base, &out);
+    cr_assert_str_eq(strv_getenv(&out, "INHERITED"), value);
+    cr_assert_str_eq(strv_getenv(&out, "FORWARDED"), value);
+}
+
+static const char *one(struct job *j, char *const *base, struct strv *out,
+                       const char *name)
+{
+    strv_free(out);
+    rank_env_common(&j->e, base, out);
+    return strv_getenv(out, name);
+}
+
+Test(rank_env, open_mpi_is_helped_unless_told)
+{
+    static const char tcp[] = "OMPI_MCA_btl_tcp_if_include";
+    static const char yield[] = "OMPI_MCA_mpi_yield_when_idle";
+    struct job j;
+    STRV_AUTO out = STRV_INIT;
+    make_job(&j, 2); // 3 ranks
+    j.e.cpus = 3;
+    cr_assert_null(one(&j, no_base, &out, tcp));
+    cr_assert_null(one(&j, no_base, &out, yield));
+    cr_assert_null(one(&j, no_base, &out, "JSM_JSRUN_PORT"));
+    j.prepare.loopback = true;
+    j.e.cpus = 2;
+    cr_assert_str_eq(one(&j, no_base, &out, tcp), "127.0.0.0/8");
+    cr_assert_str_eq(one(&j, no_base, &out, yield), "1");
+    char *image[] = {(char[]){"OMPI_MCA_btl_tcp_if_include=lo"},
+                     (char[]){"OMPI_MCA_mpi_yield_when_idle=0"}, NULL};
+    cr_assert_str_eq(one(&j, image, &out, tcp), "lo");
+    cr_assert_str_eq(one(&j, image, &out, yield), "0");
+    char *user[] = {(char[]){"OMPI_MCA_btl_tcp_if_exclude=eth1"}};
+    j.prepare.env = user;
+    j.prepare.n_env = 1;
+    cr_assert_null(one(&j, no_base, &out, tcp)); // both together are an error there
+    j.e.cpus = 0;                                // not known
+    cr_assert_null(one(&j, no_base, &out, yield));
+}
+
+Test(rank_env, an_unknown_master_is_not_set)
+{
+    struct job j;
+    STRV_AUTO out = STRV_INIT;
+    make_job(&j, 0);
+    char empty[] = "";
+    j.go.master_address = empty;
+    j.go.master_port = 0;
+    char *base[] = {(char[]){"MASTER_ADDR=old"}, NULL};
+    cr_assert_null(one(&j, base, &out, "MASTER_ADDR"));
+    cr_assert_null(one(&j, base, &out, "MASTER_PORT"));
+}
+
+Test(rank_env, a_universe_is_never_smaller_than_the_world)
+{
+    struct job j;
+    STRV_AUTO out = STRV_INIT;
+    make_job(&j, 0);
+    j.prepare.universe_size = 0;
+    cr_assert_str_eq(one(&j, no_base, &out, "OMPI_UNIVERSE_SIZE"), "6");
+}
