@@ -76,13 +76,14 @@ void attempt_prepared(struct attempt *at)
     ERR_AUTO err = ERR_INIT;
     Muster__Ready m = MUSTER__READY__INIT;
     if (at->index == 0) {
-        int port = master_port_pick(agent_master_port(session_agent(at->session)),
-                                    at->position->address, &err);
-        if (port < 0) {
+        const char *address = session_local_address(at->session);
+        uint16_t port = master_port_pick(agent_master_port(session_agent(at->session)),
+                                         address[0] != '\0' ? address : NULL, &err);
+        if (port == 0) {
             attempt_fail(at, &err);
             return;
         }
-        m.master_port = (uint32_t)port;
+        m.master_port = port;
     }
     attempt_event(at, ATTEMPT_EV_PREPARED);
     attempt_up(at, FRAME_READY, &m.base);

@@ -208,15 +208,51 @@ int attempt_keeper_start(struct attempt *at, struct err *err)
     return 0;
 }
 
+// Moves a vector's strings into a message's field.
+static char **take_strings(struct strv *from, size_t *n)
+{
+    *n = from->n;
+    char **v = from->v;
+    *from = (struct strv)STRV_INIT;
+    return v;
+}
+
+static Muster__Spawn *make_spawn(struct attempt *at, const struct rank_env *e)
+{
+    const Muster__Prepare *p = at->prepare;
+    struct strv common = STRV_INIT, args = STRV_INIT;
+    Muster__Spawn *m = xmalloc(sizeof *m);
+    muster__spawn__init(m);
+    m->path = xstrdup(at->program);
+    m->wdir = xstrdup(p->wdir);
+    m->output_credit = OUTPUT_CREDIT_BYTES;
+    strv_add_all(&args, p->argv, p->n_argv);
+    m->argv = take_strings(&args, &m->n_argv);
+    rank_env_common(e, conf_of(at)->environ, &common);
+    m->env = take_strings(&common, &m->n_env);
+    m->n_ranks = at->position->n_ranks;
+    m->ranks = xcalloc(m->n_ranks, sizeof(Muster__SpawnRank *));
+    for (size_t i = 0; i < m->n_ranks; i++) {
+        struct strv own = STRV_INIT;
+        m->ranks[i] = xmalloc(sizeof *m->ranks[i]);
+        muster__spawn_rank__init(m->ranks[i]);
+        m->ranks[i]->rank = at->position->ranks[i];
+        rank_env_rank(e, i, &own);
+        m->ranks[i]->env = take_strings(&own, &m->ranks[i]->n_env);
+    }
+    return m;
+}
+
 void attempt_keeper_spawn(struct attempt *at, const Muster__Go *go)
 {
     struct frame f = attempt_header(at, FRAME_SPAWN);
-    Muster__Spawn *m =
-        rank_env_spawn(conf_of(at)->environ, at->prepare, go, at->index, at->number,
-                       at->pmix_ready, conf_of(at)->hello->cpus);
-    m->path = xstrdup(at->program);
-    m->wdir = xstrdup(at->prepare->wdir);
-    m->output_credit = OUTPUT_CREDIT_BYTES;
+    struct rank_env e = {.prepare = at->prepare,
+                         .go = go,
+                         .self = at->index,
+                         .attempt = at->number,
+                         .pmix = at->pmix_ready,
+                         .cpus = conf_of(at)->hello->cpus};
+    Muster__Spawn *m = make_spawn(at, &e);
     chan_send_msg(at->keeper, &f, &m->base);
     msg_free(m);
 }

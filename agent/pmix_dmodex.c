@@ -1,6 +1,7 @@
 // Direct modex in both directions.
 #include "agent/pmix_dmodex.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <uthash.h>
 
@@ -106,9 +107,10 @@ static void answer(void *arg)
 static void on_response(pmix_status_t status, char *data, size_t len, void *cbdata)
 {
     struct served *s = cbdata;
-    s->status = status;
-    s->len = len;
-    s->data = xmemdup(data, len);
+    bool fits = len <= PMIXD_DATA_MAX;
+    s->status = fits ? status : PMIX_ERR_OUT_OF_RESOURCE;
+    s->len = fits ? len : 0;
+    s->data = xmemdup(data, s->len);
     pmixd_shift_to_loop(s->owner->shift, answer, s);
 }
 

@@ -92,6 +92,23 @@ static int by_name(const void *a, const void *b)
     return order != 0 ? order : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
+static void send_part(struct pmixd_fences *f, Muster__Coll *m,
+                      const struct pmixd_call *call)
+{
+    char died[] = "a participant of the fence died before it got there";
+    char huge[] = "the data of a fence is more than a frame may hold";
+    m->status = call->status;
+    if (call->status != PMIX_SUCCESS) {
+        m->why = died;
+    } else if (call->len > PMIXD_DATA_MAX) {
+        m->status = PMIX_ERR_OUT_OF_RESOURCE;
+        m->why = huge;
+    } else {
+        m->data = (ProtobufCBinaryData){.len = call->len, .data = call->data};
+    }
+    pmixd_wire_coll(f->wire, m);
+}
+
 void pmixd_fences_call(void *fences, struct pmixd_call *call)
 {
     struct pmixd_fences *f = fences;
@@ -108,14 +125,8 @@ void pmixd_fences_call(void *fences, struct pmixd_call *call)
     m.n_procs = call->nprocs;
     m.procs = list;
     m.index = next_index(f, &m);
-    m.status = call->status;
-    char why[] = "a participant of the fence died before it got there";
-    if (call->status != PMIX_SUCCESS)
-        m.why = why;
-    else
-        m.data = (ProtobufCBinaryData){.len = call->len, .data = call->data};
     add_pending(f, &m, call);
-    pmixd_wire_coll(f->wire, &m);
+    send_part(f, &m, call);
     free(STEAL(call->data));
 }
 

@@ -142,6 +142,15 @@ static pmix_status_t on_job_control(const pmix_proc_t *proc,
     return PMIX_ERR_NOT_SUPPORTED;
 }
 
+// For connect and disconnect. libpmix 4.2 counts on them: where they are NULL, all
+// local participants but the last wait for ever, and the loss of one is a crash.
+static pmix_status_t on_connect(const pmix_proc_t procs[], size_t nprocs,
+                                const pmix_info_t info[], size_t ninfo,
+                                pmix_op_cbfunc_t done, void *cbdata)
+{
+    return PMIX_ERR_NOT_SUPPORTED;
+}
+
 // Events reach the clients of this server; other pods do not hear of them yet.
 static pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source,
                                pmix_data_range_t range, pmix_info_t info[],
@@ -159,6 +168,8 @@ pmix_server_module_t *pmixd_upcall_module(struct pmixd_shift *shift,
         .abort = on_abort,
         .fence_nb = on_fence,
         .direct_modex = on_modex,
+        .connect = on_connect,
+        .disconnect = on_connect,
         .register_events = on_register_events,
         .deregister_events = on_deregister_events,
         .notify_event = on_notify,

@@ -10,6 +10,9 @@ struct event_base;
 struct log;
 struct pmixd_wire;
 
+// Data of one message; the rest of a frame is for the list of processes.
+enum { PMIXD_DATA_MAX = FRAME_BODY_MAX - (4 << 20) };
+
 // What the agent says. Messages and frames are valid during the call.
 struct pmixd_wire_ops {
     void (*setup)(void *arg, const Muster__PmixSetup *m);

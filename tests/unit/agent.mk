@@ -1,13 +1,27 @@
 include tests/unit/agent_fsm.mk
 include tests/unit/agent_keeper.mk
+check_PROGRAMS += tests/unit/test_pmix_map
+TESTS += tests/unit/test_pmix_map
+tests_unit_test_pmix_map_SOURCES = %D%/test_pmix_map.c
+tests_unit_test_pmix_map_LDADD = \
+	agent/libpmixmap.a $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
+
+check_PROGRAMS += tests/unit/test_coll
+TESTS += tests/unit/test_coll
+tests_unit_test_coll_SOURCES = %D%/test_coll.c
+tests_unit_test_coll_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
+
 if HAVE_PMIX
-check_PROGRAMS += tests/unit/test_pmix_server
+check_PROGRAMS += tests/unit/test_pmix_server tests/unit/pmix_probe
 TESTS += tests/unit/test_pmix_server
 tests_unit_test_pmix_server_SOURCES = \
 	%D%/pmix_bed.c %D%/pmix_bed.h \
 	%D%/test_pmix_server.c
 tests_unit_test_pmix_server_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
 EXTRA_tests_unit_test_pmix_server_DEPENDENCIES = agent/muster-pmixd
+tests_unit_pmix_probe_SOURCES = %D%/pmix_probe.c
+tests_unit_pmix_probe_CPPFLAGS = $(AM_CPPFLAGS) $(PMIX_CFLAGS)
+tests_unit_pmix_probe_LDADD = $(PMIX_LIBS)
 if HAVE_MPICC
 EXTRA_tests_unit_test_pmix_server_DEPENDENCIES += tests/unit/mpi_probe
 endif

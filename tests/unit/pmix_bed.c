@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <event2/event.h>
 #include <ftw.h>
-#include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +21,8 @@
 #include "wire/msg.h"
 
 extern char **environ;
+
+enum { RANK_IS_GONE = -200 }; // PMIX_ERR_PROC_TERM_WO_SYNC
 
 char *bed_program(const char *name)
 {
@@ -112,10 +114,15 @@ static void on_modex(struct bed_pod *pod, const struct frame *f)
     ERR_AUTO err = ERR_INIT;
     Muster__Modex *m = msg_unpack(f, &muster__modex__descriptor, &err);
     cr_assert_not_null(m, "%s", err_text(&err));
+    cr_assert_lt(m->proc->rank, pod->bed->size);
     uint32_t to = m->proc->rank / pod->bed->per_pod;
-    cr_assert_lt(to, BED_PODS);
-    pod->bed->modexes++;
     struct frame out = {.kind = FRAME_MODEX, .src = pod->index, .dst = to};
+    if (pod->bed->ranks[m->proc->rank].killed) {
+        out = (struct frame){.kind = FRAME_MODEX_DONE};
+        m->status = RANK_IS_GONE;
+        to = pod->index;
+    }
+    pod->bed->modexes++;
     chan_send_msg(pod->bed->pods[to].chan, &out, &m->base);
     msg_free(m);
 }
@@ -225,17 +232,15 @@ struct bed *bed_create(uint32_t per_pod)
     return b;
 }
 
-static void send_setup(struct bed *b, uint32_t self)
+void bed_send_setup(struct bed *b, uint32_t self, char *const nodes[BED_PODS])
 {
-    char node[BED_PODS][8];
     uint32_t ranks[BED_RANKS_MAX];
     Muster__Position pos[BED_PODS], *list[BED_PODS];
     for (uint32_t r = 0; r < b->size; r++)
         ranks[r] = r;
     for (uint32_t p = 0; p < BED_PODS; p++) {
-        snprintf(node[p], sizeof node[p], "n%" PRIu32, p);
         muster__position__init(&pos[p]);
-        pos[p].node = node[p];
+        pos[p].node = nodes[p];
         pos[p].n_ranks = b->per_pod;
         pos[p].ranks = ranks + p * b->per_pod;
         list[p] = &pos[p];
@@ -255,8 +260,9 @@ static void send_setup(struct bed *b, uint32_t self)
 
 void bed_setup(struct bed *b)
 {
+    char n0[] = "n0", n1[] = "n1", *nodes[BED_PODS] = {n0, n1};
     for (uint32_t p = 0; p < BED_PODS; p++)
-        send_setup(b, p);
+        bed_send_setup(b, p, nodes);
     cr_assert(bed_until(b, bed_all_ready, 10000), "no PMIX_READY");
     for (uint32_t p = 0; p < BED_PODS; p++)
         cr_assert_str_eq(b->pods[p].error, "");
@@ -375,6 +381,24 @@ bool bed_all_gone(const struct bed *b)
 bool bed_aborted(const struct bed *b)
 {
     return b->aborted;
+}
+
+bool bed_server_ends(struct bed *b, uint32_t pod, int ms)
+{
+    struct bed_pod *p = &b->pods[pod];
+    struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, p->pid, 0),
+                           .events = POLLIN};
+    cr_assert_geq(ended.fd, 0);
+    chan_destroy(p->chan);
+    p->chan = NULL;
+    bool in_time = poll(&ended, 1, ms) == 1;
+    close(ended.fd);
+    if (!in_time)
+        return false;
+    int status;
+    cr_assert_eq(waitpid(p->pid, &status, 0), p->pid);
+    p->pid = 0;
+    return status == 0;
 }
 
 // ---- the end ----------------------------------------------------------------

@@ -31,6 +31,7 @@ struct bed_rank {
     struct event *exited, *readable;
     struct buf out; // its stdout
     bool connected, finalized;
+    bool killed; // by bed_kill_rank()
 };
 
 struct bed_pod {
@@ -61,12 +62,15 @@ struct bed {
     bool timed_out;
 };
 
-// Starts the servers; no setup yet. Fails the test when that goes wrong.
+// Starts the servers (pids of children of this process); no setup yet. Fails the test
+// when that goes wrong.
 struct bed *bed_create(uint32_t per_pod);
 // Ends every process of the bed by its pid, removes the directories.
 void bed_destroy(struct bed *b);
 
-// Sends PMIX_SETUP to all, waits for PMIX_READY.
+// Sends PMIX_SETUP to one pod: `nodes` are the names of the pods.
+void bed_send_setup(struct bed *b, uint32_t self, char *const nodes[BED_PODS]);
+// To all, with names "n0" and "n1"; waits for PMIX_READY without error.
 void bed_setup(struct bed *b);
 // Starts one rank, or all.
 void bed_start(struct bed *b, uint32_t rank, char *const *argv);
@@ -80,8 +84,12 @@ bool bed_aborted(const struct bed *b);
 
 // Passes on what was kept back.
 void bed_release(struct bed *b);
-// SIGKILL to a rank, and what the launcher does then: collectives with it fail.
+// SIGKILL to a rank, and what agent and launcher do then: collectives and modex with it
+// fail.
 void bed_kill_rank(struct bed *b, uint32_t rank);
+
+// Closes the agent's end; true when the server has ended with code 0 within `ms`.
+bool bed_server_ends(struct bed *b, uint32_t pod, int ms);
 
 // A program of the build tree; NULL when it was not built.
 char *bed_program(const char *name);
