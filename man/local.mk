@@ -1,9 +1,9 @@
-MAN_SOURCES = \
+man_pages_scd = \
 	%D%/muster-keygen.1.scd \
 	%D%/muster-roll.1.scd \
 	%D%/muster-run.1.scd \
 	%D%/musterd.8.scd
-EXTRA_DIST += $(MAN_SOURCES)
+EXTRA_DIST += $(man_pages_scd)
 if HAVE_SCDOC
 man_MANS = \
 	%D%/muster-keygen.1 \

@@ -1,0 +1,93 @@
+# Helpers for tests that run muster on emulated pods. Load after helper.bash.
+
+muster=$MUSTER_BUILDDIR/launcher/muster
+musterd=$MUSTER_BUILDDIR/agent/musterd
+mpi=$MUSTER_BUILDDIR/tests/mpi
+
+# agents_up N [UP-OPTION...]: a bed of N pods (train-0 ...) with the group's key and an agent
+# in each, which is not the container's pid 1 (so that it can be killed alone).
+agents_up() {
+  local n=$1
+  shift
+  pods_up "$n" "$@"
+  start_agents "$n"
+}
+
+# pods_up N [UP-OPTION...]: the same without agents.
+pods_up() {
+  local n=$1
+  shift
+  "$muster" keygen "$BATS_TEST_TMPDIR/key" >/dev/null
+  mkdir -p "$BATS_TEST_TMPDIR/cm"
+  "$podbox" volume put key "$BATS_TEST_TMPDIR/key" >/dev/null
+  "$podbox" volume put group "$BATS_TEST_TMPDIR/cm" >/dev/null
+  "$podbox" up "$n" --name train --bind "$MUSTER_BUILDDIR" --bind "$BATS_TEST_TMPDIR" \
+    --secret key:/etc/muster/ssh --volume group:/etc/muster/group "$@" >/dev/null
+}
+
+start_agents() {
+  local i
+  for ((i = 0; i < $1; i++)); do "$podbox" exec "train-$i" -d "$musterd"; done
+}
+
+# hostfile_of N SLOTS: an IP hostfile in the ConfigMap volume (/etc/muster/group/hostfile).
+hostfile_of() {
+  local i
+  for ((i = 0; i < $1; i++)); do
+    echo "$("$podbox" ip "train-$i") slots=$2"
+  done >"$BATS_TEST_TMPDIR/cm/hostfile"
+  "$podbox" volume put group "$BATS_TEST_TMPDIR/cm" >/dev/null
+}
+
+# lead CMD...: run in the leader pod.
+lead() { "$podbox" exec train-0 "$@"; }
+
+# pid_of POD PATTERN: host pids of processes in the pod whose command matches.
+pids_of() { "$podbox" ps "$1" | awk -v p="$2" '$0 ~ p { print $1 }'; }
+
+# job_processes N: what of a job (ranks, keepers, PMIx servers) is left on the pods.
+job_processes() {
+  local i
+  for ((i = 0; i < $1; i++)); do
+    "$podbox" ps "train-$i" 2>/dev/null | grep -E 'tests/mpi/|keeper|muster-pmixd|rank-' || true
+  done
+}
+
+nothing_left() { [ -z "$(job_processes "$1")" ]; }
+
+# ms: milliseconds of the monotonic clock.
+ms() { awk '{ printf "%d\n", $1 * 1000 }' /proc/uptime; }
+
+# measure_launch MUSTER-ARGS...: sets launch_ms, the time of a run of `true` in this bed.
+measure_launch() {
+  local start
+  start=$(ms)
+  lead "$muster" run "$@" true
+  launch_ms=$(($(ms) - start))
+}
+
+# bound_s SECONDS: the larger of SECONDS and 20 launches, in whole seconds.
+bound_s() {
+  local twenty=$(((launch_ms * 20 + 999) / 1000))
+  echo $(($1 > twenty ? $1 : twenty))
+}
+
+# start_hang RUN-OPTIONS...: 8 ranks that never end by themselves, launched from train-0 in
+# the background; returns when all are past MPI_Init. Sets launcher_job (pid here), out.
+start_hang() {
+  out=$BATS_TEST_TMPDIR/out
+  lead "$muster" run "$@" "$mpi/hang" >"$out" 2>&1 &
+  launcher_job=$!
+  wait_for 60 ranks_running 8
+}
+
+ranks_running() { [ "$(grep -c '^rank .* pid' "$out")" = "$1" ]; }
+
+# ends_within SECONDS PID: waits for a child; sets code.
+ends_within() {
+  wait_for "$1" gone "$2"
+  code=0
+  wait "$2" || code=$?
+}
+
+gone() { ! kill -0 "$1" 2>/dev/null || [ "$(ps -o stat= -p "$1" | cut -c1)" = Z ]; }

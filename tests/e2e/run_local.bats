@@ -1,0 +1,151 @@
+#!/usr/bin/env bats
+# muster run on this machine: no agent, no key, no root needed.
+
+setup() {
+  load helper
+  load muster
+  cd "$BATS_TEST_TMPDIR"
+}
+
+@test "hello, ring and allreduce run on 4 ranks with shared memory" {
+  run --separate-stderr "$muster" run -n 4 "$mpi/hello"
+  [ "$status" = 0 ]
+  [ "${#lines[@]}" = 4 ]
+  [ "$(grep -c 'of 4 on .*, shared 4' <<<"$output")" = 4 ]
+  run "$muster" run -n 4 "$mpi/ring"
+  [ "$status" = 0 ]
+  run "$muster" run -n 4 "$mpi/allreduce"
+  [ "$status" = 0 ]
+}
+
+@test "options end at the program: its own flags stay alone" {
+  run "$muster" run -n 1 sh -c 'echo "$@"' sh -n 7 --host x
+  [ "$status" = 0 ]
+  [ "$output" = "-n 7 --host x" ]
+}
+
+@test "argv and -x values arrive byte for byte, no shell on the way" {
+  run "$muster" run -n 1 -x A=$'l1\nl2' -x 'B=$(id) "q"' -x 'C=x=y=z' \
+    sh -c 'printf "<%s>" "$A" "$B" "$C" "$1"' sh '$HOME *'
+  [ "$status" = 0 ]
+  [ "$output" = $'<l1\nl2><$(id) "q"><x=y=z><$HOME *>' ]
+}
+
+@test "exit code: that of the first failing rank, 128 + signal, 126, 127" {
+  run "$muster" run -n 2 sh -c 'exit $((RANK * 3))'
+  [ "$status" = 3 ]
+  [[ "$output" == *"rank 1 on "*"exit code 3"* ]]
+  run "$muster" run -n 2 sh -c '[ $RANK = 0 ] || kill -SEGV $$'
+  [ "$status" = 139 ]
+  [[ "$output" == *"signal 11 (SIGSEGV)"* ]]
+  run "$muster" run -n 2 no-such-program
+  [ "$status" = 127 ]
+  [[ "$output" == *"no-such-program: not found in PATH"* ]]
+  run "$muster" run -n 2 /etc/passwd
+  [ "$status" = 126 ]
+  [[ "$output" == *"/etc/passwd"* ]]
+}
+
+@test "case lau-11: the exit code of _exit(3) is never lost" {
+  for _ in $(seq 20); do
+    run "$muster" run --pmi none -n 2 sh -c 'exec sh -c "exit 3"'
+    [ "$status" = 3 ]
+  done
+}
+
+@test "MPI_Abort gives its code and is told as the cause" {
+  run "$muster" run -n 4 "$mpi/abort" 2 7
+  [ "$status" = 7 ]
+  [[ "$output" == *"rank 2 "*"MPI_Abort(7)"* ]]
+  [ "$(grep -c '^muster: ' <<<"$output")" = 1 ]
+}
+
+@test "a rank that leaves without MPI_Finalize ends the job" {
+  run timeout 60 "$muster" run -n 3 "$mpi/die" 1 5
+  [ "$status" = 5 ]
+  run timeout 60 "$muster" run -n 3 "$mpi/die" 1 0
+  [ "$status" = 1 ]
+  [[ "$output" == *"rank 1 "*"MPI_Finalize"* ]]
+}
+
+@test "a rank that never calls MPI_Init while others wait for it ends the job" {
+  run timeout 60 "$muster" run -n 2 sh -c "[ \$RANK = 1 ] || exec '$mpi/hello'"
+  [ "$status" = 1 ]
+  [[ "$output" == *"rank 1 "*"without MPI_Init"* ]]
+}
+
+@test "Ctrl-C stops the ranks, also grandchildren in sessions of their own" {
+  "$muster" run -n 2 sh -c 'setsid sleep 1234.5 & echo up; wait' >out 2>&1 &
+  pid=$!
+  wait_for 30 eval '[ "$(grep -c up out)" = 2 ]'
+  kill -INT "$pid"
+  ends_within 20 "$pid"
+  [ "$code" = 130 ]
+  grep -q 'interrupted by SIGINT' out
+  ! pgrep -f 'sleep 1234[.]5'
+}
+
+@test "a killed launcher leaves nothing" {
+  "$muster" run -n 2 sh -c 'setsid sleep 2345.6 & echo up; wait' >out 2>&1 &
+  pid=$!
+  wait_for 30 eval '[ "$(grep -c up out)" = 2 ]'
+  kill -KILL "$pid"
+  wait_for 20 eval '! pgrep -f "sleep 2345[.]6"'
+}
+
+@test "what outlives its rank is gone after a good end" {
+  run "$muster" run -n 1 sh -c 'setsid sleep 3456.7 >/dev/null 2>&1 & exit 0'
+  [ "$status" = 0 ]
+  ! pgrep -f 'sleep 3456[.]7'
+}
+
+@test "case lau-14: lines of several ranks are never mixed, none is lost" {
+  cat >lines.sh <<'EOF'
+i=0
+pad=$(printf '%0100d' 0)
+while [ $i -lt 200 ]; do
+  printf 'rank%s-' "$RANK"; printf '%s' "$pad$pad"; printf -- '-%s\n' "$i"
+  i=$((i + 1))
+done
+EOF
+  run --separate-stderr "$muster" run --pmi none -n 8 sh lines.sh
+  [ "$status" = 0 ]
+  [ "${#lines[@]}" = 1600 ]
+  [ "$(grep -cE '^rank[0-7]-0{200}-[0-9]+$' <<<"$output")" = 1600 ]
+  for r in 0 7; do
+    grep "^rank$r-" <<<"$output" | sed 's/.*-//' | cmp - <(seq 0 199)
+  done
+}
+
+@test "variables of torch, DeepSpeed, Open MPI and MPICH are there, the launcher's are not" {
+  run env SLURM_JOBID=5 PMIX_RANK=9 OMPI_COMM_WORLD_SIZE=77 "$muster" run -n 2 sh -c '
+    [ "$RANK" = 1 ] && env | sort'
+  [ "$status" = 1 ] # rank 0's test is false
+  for want in RANK=1 WORLD_SIZE=2 LOCAL_RANK=1 LOCAL_WORLD_SIZE=2 NODE_RANK=0 GROUP_RANK=0 \
+    MASTER_ADDR=127.0.0.1 OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 PMI_RANK=1 \
+    PMI_SIZE=2 MUSTER_RANK=1; do
+    grep -qx "$want" <<<"$output"
+  done
+  grep -qE '^MASTER_PORT=[1-9][0-9]+$' <<<"$output"
+  ! grep -q '^SLURM_' <<<"$output"
+}
+
+@test "the event log has every state, as JSON lines" {
+  "$muster" run -n 2 --events events true
+  states=$(sed -n 's/.*"event":"state".*"to":"\([a-z]*\)".*/\1/p' events | tr '\n' ' ')
+  [ "$states" = "connect prepare start run stop drain close done " ]
+  [ "$(grep -c '"event":"exited"' events)" = 2 ]
+  tail -1 events | grep -q '"event":"end","code":0'
+}
+
+@test "no program, a wrong option and a missing value are one clear error" {
+  run "$muster" run -n 2
+  [ "$status" = 125 ]
+  [[ "$output" == *"which program"* ]]
+  run "$muster" run -n x true
+  [ "$status" = 125 ]
+  [[ "$output" == *"-n x"* ]]
+  run "$muster" run -x NOT_SET_ANYWHERE true
+  [ "$status" = 125 ]
+  [[ "$output" == *"NOT_SET_ANYWHERE"* ]]
+}
