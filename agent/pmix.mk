@@ -3,19 +3,23 @@ noinst_LIBRARIES += agent/libpmixmap.a
 agent_libpmixmap_a_SOURCES = %D%/pmix_map.c %D%/pmix_map.h
 
 if HAVE_PMIX
-libexec_PROGRAMS += agent/muster-pmixd
-agent_muster_pmixd_SOURCES = \
+noinst_LIBRARIES += agent/libpmixd.a
+agent_libpmixd_a_SOURCES = \
 	%D%/pmix_client.c %D%/pmix_client.h \
 	%D%/pmix_dmodex.c %D%/pmix_dmodex.h \
 	%D%/pmix_fence.c %D%/pmix_fence.h \
 	%D%/pmix_info.c %D%/pmix_info.h \
 	%D%/pmix_init.c %D%/pmix_init.h \
 	%D%/pmix_job.c %D%/pmix_job.h \
-	%D%/pmix_main.c \
 	%D%/pmix_proc.h \
 	%D%/pmix_shift.c %D%/pmix_shift.h \
 	%D%/pmix_upcall.c %D%/pmix_upcall.h \
 	%D%/pmix_wire.c %D%/pmix_wire.h
+agent_libpmixd_a_CPPFLAGS = $(AM_CPPFLAGS) $(PMIX_CFLAGS)
+PMIXD_LIBS = agent/libpmixd.a agent/libpmixmap.a $(WIRE_LIBS) $(COMMON_LIBS) $(PMIX_LIBS)
+
+libexec_PROGRAMS += agent/muster-pmixd
+agent_muster_pmixd_SOURCES = %D%/pmix_main.c
 agent_muster_pmixd_CPPFLAGS = $(AM_CPPFLAGS) $(PMIX_CFLAGS)
-agent_muster_pmixd_LDADD = agent/libpmixmap.a $(WIRE_LIBS) $(COMMON_LIBS) $(PMIX_LIBS)
+agent_muster_pmixd_LDADD = $(PMIXD_LIBS)
 endif

@@ -8,7 +8,8 @@ enum { ABORT_FLUSH_MS = 1000 };
 
 static void report(void *wire, struct pmixd_call *call)
 {
-    Muster__PmixClient m = MUSTER__PMIX_CLIENT__INIT;
+    Muster__PmixClient m;
+    muster__pmix_client__init(&m);
     m.rank = call->proc.rank;
     m.finalized = call->kind == PMIXD_CALL_FINALIZED;
     pmixd_wire_client(wire, &m);
@@ -36,7 +37,8 @@ static void complete_abort(void *arg)
 void pmixd_client_abort(void *wire, struct pmixd_call *call)
 {
     char none[] = "";
-    Muster__Abort m = MUSTER__ABORT__INIT;
+    Muster__Abort m;
+    muster__abort__init(&m);
     m.rank = call->proc.rank;
     m.status = call->status;
     m.text = call->text != NULL ? call->text : none;

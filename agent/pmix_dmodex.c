@@ -68,7 +68,8 @@ void pmixd_dmodex_call(void *dmodex, struct pmixd_call *call)
     HASH_ADD(hh, d->asked, id, sizeof a->id, a);
     Muster__Proc proc;
     pmixd_proc_to_wire(&proc, &call->proc);
-    Muster__Modex m = MUSTER__MODEX__INIT;
+    Muster__Modex m;
+    muster__modex__init(&m);
     m.id = a->id;
     m.proc = &proc;
     pmixd_wire_modex(d->wire, &m);
@@ -93,7 +94,8 @@ static void answer(void *arg)
     struct served *s = arg;
     Muster__Proc proc;
     pmixd_proc_to_wire(&proc, &s->proc);
-    Muster__Modex m = MUSTER__MODEX__INIT;
+    Muster__Modex m;
+    muster__modex__init(&m);
     m.id = s->id;
     m.proc = &proc;
     m.status = s->status;

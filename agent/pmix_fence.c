@@ -120,7 +120,8 @@ void pmixd_fences_call(void *fences, struct pmixd_call *call)
         pmixd_proc_to_wire(&procs[i], &call->procs[i]);
         list[i] = &procs[i];
     }
-    Muster__Coll m = MUSTER__COLL__INIT;
+    Muster__Coll m;
+    muster__coll__init(&m);
     m.kind = COLL_FENCE;
     m.n_procs = call->nprocs;
     m.procs = list;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "agent/pmix_info.h"
 #include "agent/pmix_map.h"
@@ -150,9 +151,10 @@ static int add_client(struct pmixd_job *job, const Muster__PmixSetup *s, size_t 
     return 0;
 }
 
-static int make_nsdir(const char *dir, struct err *err)
+static int make_nsdir(const char *dir, const Muster__PmixSetup *s, struct err *err)
 {
-    if (mkdir(dir, 0700) == 0 || errno == EEXIST)
+    if (mkdir(dir, 0700) == 0 &&
+        (s->uid == geteuid() || chown(dir, s->uid, s->gid) == 0))
         return 0;
     err_set_errno(err, errno, "cannot make the ranks' directory %s", dir);
     return -1;
@@ -162,7 +164,7 @@ static int fill(struct pmixd_job *job, const Muster__PmixSetup *s,
                 const struct pmixd_map *map, struct err *err)
 {
     CLEANUP_FREE char *nsdir = xasprintf("%s/ns", s->tmpdir);
-    if (make_nsdir(nsdir, err) < 0 || register_nspace(s, map, nsdir, err) < 0)
+    if (make_nsdir(nsdir, s, err) < 0 || register_nspace(s, map, nsdir, err) < 0)
         return -1;
     for (size_t i = 0; i < job->ready.n_ranks; i++)
         if (add_client(job, s, i, err) < 0)

@@ -7,6 +7,7 @@
 #include <event2/event.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "agent/pmix_client.h"
@@ -35,7 +36,8 @@ struct server {
 
 static void say_error(struct server *s, const struct err *err)
 {
-    Muster__PmixReady m = MUSTER__PMIX_READY__INIT;
+    Muster__PmixReady m;
+    muster__pmix_ready__init(&m);
     m.error = err->text;
     pmixd_wire_ready(s->wire, &m);
     pmixd_wire_flush(s->wire, LAST_WORDS_MS);
@@ -70,9 +72,13 @@ static void on_modex_done(void *arg, const Muster__Modex *m)
     pmixd_dmodex_done(((struct server *)arg)->dmodex, m);
 }
 
+// Nothing is taken down: libpmix's thread may be in an upcall at this moment.
 static void on_closed(void *arg, const struct err *why)
 {
-    _exit(0);
+    if (strcmp(err_text(why), "closed") == 0)
+        _exit(0);
+    log_error(((struct server *)arg)->log, "the agent's end: %s", err_text(why));
+    _exit(EXIT_BROKEN);
 }
 
 // Queued behind the upcalls that wait: a rank's PMIx_Finalize is reported before.

@@ -248,7 +248,8 @@ static struct entry *find(const struct coll_table *t, const Muster__Coll *c)
 // A copy of what names the collective, without data and texts.
 static Muster__Coll *copy_head(const Muster__Coll *c)
 {
-    Muster__Coll head = MUSTER__COLL__INIT;
+    Muster__Coll head;
+    muster__coll__init(&head);
     head.kind = c->kind;
     head.n_procs = c->n_procs;
     head.procs = c->procs;

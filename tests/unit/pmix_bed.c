@@ -207,8 +207,12 @@ static void start_server(struct bed *b, uint32_t index)
     cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv), 0);
     char *argv[] = {path, NULL};
     struct proc_fd fd = {sv[1], 3};
-    struct proc_spec spec = {
-        .path = path, .argv = argv, .envp = environ, .fds = &fd, .nfds = 1};
+    struct proc_spec spec = {.path = path,
+                             .argv = argv,
+                             .envp = environ,
+                             .fds = &fd,
+                             .nfds = 1,
+                             .death_signal = SIGKILL};
     *pod = (struct bed_pod){.bed = b, .index = index, .dir = xstrdup(dir)};
     pod->pid = proc_spawn(&spec, &err);
     cr_assert_gt(pod->pid, 0, "%s", err_text(&err));
@@ -245,7 +249,8 @@ void bed_send_setup(struct bed *b, uint32_t self, char *const nodes[BED_PODS])
         pos[p].ranks = ranks + p * b->per_pod;
         list[p] = &pos[p];
     }
-    Muster__PmixSetup m = MUSTER__PMIX_SETUP__INIT;
+    Muster__PmixSetup m;
+    muster__pmix_setup__init(&m);
     m.nspace = b->nspace;
     m.n_positions = BED_PODS;
     m.positions = list;
@@ -316,8 +321,12 @@ void bed_start(struct bed *b, uint32_t rank, char *const *argv)
     int p[2];
     cr_assert_eq(pipe(p), 0);
     struct proc_fd fd = {p[1], 1};
-    struct proc_spec spec = {
-        .path = argv[0], .argv = argv, .envp = env.v, .fds = &fd, .nfds = 1};
+    struct proc_spec spec = {.path = argv[0],
+                             .argv = argv,
+                             .envp = env.v,
+                             .fds = &fd,
+                             .nfds = 1,
+                             .death_signal = SIGKILL};
     r->pid = proc_spawn(&spec, &err);
     cr_assert_gt(r->pid, 0, "%s", err_text(&err));
     close(p[1]);

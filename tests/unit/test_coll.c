@@ -19,6 +19,7 @@ struct vertex {
     size_t late_to;    // contributor of the last late()
     char data[256];    // of the last done()
     char why[64];      // of the last done() or late()
+    uint32_t kind;     // of the parts that are added
     struct vertex *up; // gets what is done as part of contributor 0
 };
 
@@ -69,7 +70,7 @@ static const struct coll_ops ops = {expect, on_done, on_late};
 
 static void vertex_init(struct vertex *v, size_t contributors)
 {
-    *v = (struct vertex){.contributors = contributors};
+    *v = (struct vertex){.contributors = contributors, .kind = COLL_FENCE};
     v->t = coll_create(contributors, NULL, &ops, v);
 }
 
@@ -92,8 +93,9 @@ static int add_err(struct vertex *v, size_t from, struct part p, struct err *err
         procs[i].rank = p.ranks[i];
         list[i] = &procs[i];
     }
-    Muster__Coll m = MUSTER__COLL__INIT;
-    m.kind = COLL_FENCE;
+    Muster__Coll m;
+    muster__coll__init(&m);
+    m.kind = v->kind;
     m.index = p.index;
     m.n_procs = p.n;
     m.procs = list;
@@ -186,7 +188,12 @@ Test(coll, kind_procs_and_index_keep_collectives_apart, .timeout = 10)
     add(&v, 0, (struct part){0, "a", 0, ALL});
     add(&v, 0, (struct part){1, "b", 0, ALL});
     add(&v, 0, (struct part){0, "c", 0, 2, {0, 2}});
-    cr_assert_eq(coll_open(v.t), 3);
+    v.kind = COLL_CONNECT;
+    add(&v, 0, (struct part){0, "d", 0, ALL});
+    cr_assert_eq(coll_open(v.t), 4);
+    add(&v, 1, (struct part){0, "D", 0, ALL});
+    cr_assert_str_eq(v.data, "dD");
+    v.kind = COLL_FENCE;
     add(&v, 1, (struct part){0, "C", 0, 2, {0, 2}});
     cr_assert_str_eq(v.data, "cC");
     add(&v, 1, (struct part){1, "B", 0, ALL});
@@ -245,9 +252,11 @@ Test(coll, procs_that_the_caller_refuses_open_nothing, .timeout = 10)
     struct vertex v;
     vertex_init(&v, 2);
     char ns[] = "stranger";
-    Muster__Proc proc = MUSTER__PROC__INIT, *list[] = {&proc};
+    Muster__Proc proc, *list[] = {&proc};
+    muster__proc__init(&proc);
     proc.nspace = ns;
-    Muster__Coll m = MUSTER__COLL__INIT;
+    Muster__Coll m;
+    muster__coll__init(&m);
     m.n_procs = 1;
     m.procs = list;
     cr_assert_eq(coll_add(v.t, 0, &m, &err), -1);
@@ -288,10 +297,12 @@ Test(coll, what_fits_into_no_frame_is_refused, .timeout = 20)
     vertex_init(&v, 2);
     char ns[] = "job";
     CLEANUP_FREE uint8_t *big = xcalloc(1, FRAME_BODY_MAX);
-    Muster__Proc proc = MUSTER__PROC__INIT, *list[] = {&proc};
+    Muster__Proc proc, *list[] = {&proc};
+    muster__proc__init(&proc);
     proc.nspace = ns;
     proc.rank = COLL_RANK_ALL;
-    Muster__Coll m = MUSTER__COLL__INIT;
+    Muster__Coll m;
+    muster__coll__init(&m);
     m.n_procs = 1;
     m.procs = list;
     m.data = (ProtobufCBinaryData){FRAME_BODY_MAX / 2, big};
@@ -432,11 +443,13 @@ Test(coll, failed_collectives_hold_no_bytes, .timeout = 10)
 static void close_with(struct vertex *v, int32_t status)
 {
     char ns[] = "job", why[] = "from above";
-    Muster__Proc proc = MUSTER__PROC__INIT, *list[] = {&proc};
+    Muster__Proc proc, *list[] = {&proc};
+    muster__proc__init(&proc);
     proc.nspace = ns;
     proc.rank = COLL_RANK_ALL;
-    Muster__Coll m = MUSTER__COLL__INIT;
-    m.kind = COLL_FENCE;
+    Muster__Coll m;
+    muster__coll__init(&m);
+    m.kind = v->kind;
     m.n_procs = 1;
     m.procs = list;
     m.status = status;
