@@ -147,27 +147,57 @@ static int follow(const struct job *job, pid_t pid, const sigset_t *set)
     return proc_status_code(status);
 }
 
-static int run(struct job *job, struct err *err)
+static void block_signals(sigset_t *set)
 {
     static const int passed[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
                                  SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH};
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGCHLD);
+    sigemptyset(set);
+    sigaddset(set, SIGCHLD);
     for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++)
-        sigaddset(&set, passed[i]);
-    sigprocmask(SIG_BLOCK, &set, NULL);
+        sigaddset(set, passed[i]);
+    sigprocmask(SIG_BLOCK, set, NULL);
+}
+
+static int run_attached(struct job *job, int report, struct err *err)
+{
+    sigset_t set;
+    block_signals(&set);
+    pid_t pid = fork_inside(job, err);
+    close(job->report);
+    if (pid < 0 || read_report(report, err) < 0)
+        return -1;
+    return follow(job, pid, &set);
+}
+
+// What we detach from keeps a parent that reaps it, as a runtime's shim does: until it
+// is reaped its pid namespace cannot end.
+static int run_detached(struct job *job, int report, struct err *err)
+{
+    pid_t keeper = fork();
+    if (keeper == 0) {
+        setsid();
+        pid_t pid = fork_inside(job, err);
+        if (pid < 0)
+            dprintf(job->report, "%d:%s", err->code, err_text(err));
+        close_range(0, ~0U, 0);
+        _exit(pid < 0 || waitpid(pid, NULL, 0) < 0 ? 1 : 0);
+    }
+    if (keeper < 0)
+        err_set_errno(err, errno, "cannot fork");
+    close(job->report);
+    return keeper < 0 ? -1 : read_report(report, err);
+}
+
+static int run(struct job *job, struct err *err)
+{
     int report[2];
     if (pipe2(report, O_CLOEXEC) < 0) {
         err_set_errno(err, errno, "cannot make a pipe");
         return -1;
     }
     job->report = report[1];
-    pid_t pid = fork_inside(job, err);
-    close(report[1]);
-    int rc = pid < 0 ? -1 : read_report(report[0], err);
-    if (rc == 0 && !job->detach)
-        rc = follow(job, pid, &set);
+    int rc = job->detach ? run_detached(job, report[0], err)
+                         : run_attached(job, report[0], err);
     close(report[0]);
     return rc;
 }

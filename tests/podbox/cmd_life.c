@@ -1,4 +1,5 @@
 // podbox kill, restart, replace: the ends and new beginnings of containers and pods.
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #include "tests/podbox/shim.h"
 #include "tests/podbox/target.h"
 
-enum { END_MS = 5000 };
+enum { END_MS = 5000, NOTE_MS = 500 };
 
 static int end_process(const struct ident *id, const char *what, const struct pod *pod,
                        struct err *err)
@@ -27,10 +28,21 @@ static int end_process(const struct ident *id, const char *what, const struct po
     return -1;
 }
 
+// Returns when the shim has written down the end, too.
 static int end_container(const struct bed *bed, const struct pod *pod, struct err *err)
 {
     struct ident id = pod_container(bed, pod);
-    return end_process(&id, "the container", pod, err);
+    CLEANUP_FREE char *note = pod_path(bed, pod, "exit");
+    if (id.pid == 0)
+        return 0;
+    if (end_process(&id, "the container", pod, err) < 0)
+        return -1;
+    for (uint64_t end = loop_now_ms() + NOTE_MS; loop_now_ms() < end;) {
+        if (file_exists(note))
+            break; // else the shim was killed before: nobody will write it
+        poll(NULL, 0, 1);
+    }
+    return 0;
 }
 
 int cmd_kill(const char *name, int argc, char **argv, struct err *err)
