@@ -10,7 +10,7 @@
 
 // What muster-pmixd told of a local rank, and an exit that waits for its last word.
 struct attempt_rank {
-    bool connected, finalized;
+    bool connected, finalized, gone;
     Muster__Exited *exited; // owned; NULL: none waits
 };
 

@@ -55,6 +55,7 @@ static void on_exited(struct attempt *at, const struct frame *f)
         return;
     }
     at->ranks[local].exited = m;
+    at->ranks[local].gone = true;
     if (m->status != 0 || at->pmixd == NULL || at->ranks[local].finalized) {
         send_exit(at, &at->ranks[local]);
         return;
@@ -251,6 +252,7 @@ void attempt_keeper_spawn(struct attempt *at, const Muster__Go *go)
                          .self = at->index,
                          .attempt = at->number,
                          .pmix = at->pmix_ready,
+                         .tmpdir = at->tmpdir,
                          .cpus = conf_of(at)->hello->cpus};
     Muster__Spawn *m = make_spawn(at, &e);
     chan_send_msg(at->keeper, &f, &m->base);

@@ -176,10 +176,30 @@ void attempt_pmix_start(struct attempt *at, int fd)
     chan_send_msg(at->pmixd, &f, &m.base);
 }
 
+// libpmix would wait for ever for the data of a rank that is gone.
+static bool refuse_modex(struct attempt *at, const struct frame *f)
+{
+    Muster__Modex *m = msg_unpack(f, &muster__modex__descriptor, NULL);
+    long local =
+        m != NULL && m->proc != NULL ? attempt_local_rank(at, m->proc->rank) : -1;
+    bool gone = local >= 0 && at->ranks[local].gone;
+    if (gone) {
+        BUF_AUTO body = BUF_INIT;
+        struct frame out = attempt_header(at, FRAME_MODEX_DONE);
+        m->status = -1; // PMIX_ERROR
+        msg_pack(&out, &body, &m->base);
+        out.src = session_vertex(at->session);
+        out.dst = f->src;
+        session_route(at->session, &out);
+    }
+    msg_free(m);
+    return gone;
+}
+
 void attempt_pmix_frame(struct attempt *at, const struct frame *f)
 {
     if (f->kind == FRAME_COLL_DONE)
         coll_result(at, f);
-    else if (at->pmixd != NULL)
+    else if (at->pmixd != NULL && !(f->kind == FRAME_MODEX && refuse_modex(at, f)))
         chan_send(at->pmixd, f);
 }

@@ -151,6 +151,9 @@ static void set_open_mpi(const struct rank_env *e, struct strv *out)
     // Open MPI leaves loopback out by itself; include and exclude exclude each other.
     if (e->prepare->loopback && strv_getenv(out, "OMPI_MCA_btl_tcp_if_exclude") == NULL)
         set_unless_set(out, "OMPI_MCA_btl_tcp_if_include", "127.0.0.0/8");
+    // Its files in a /dev/shm that several pods of one machine share would collide.
+    if (e->prepare->loopback && e->prepare->n_positions > 1 && e->tmpdir != NULL)
+        set_unless_set(out, "OMPI_MCA_btl_vader_backing_directory", e->tmpdir);
     if (e->cpus != 0 && own(e)->n_ranks > e->cpus)
         set_unless_set(out, "OMPI_MCA_mpi_yield_when_idle", "1");
 }

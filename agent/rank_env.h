@@ -3,7 +3,7 @@
 //
 // Variables that are the same for all ranks of a position are the common part; those of
 // one rank are put over it (Spawn.env and SpawnRank.env). Values are opaque bytes. What
-// readers make of them: FACTS.md "What ranks read".
+// readers make of them stands in doc/ARCHITECTURE.md.
 #ifndef MUSTER_AGENT_RANK_ENV_H
 #define MUSTER_AGENT_RANK_ENV_H
 
@@ -20,6 +20,7 @@ struct rank_env {
     size_t self; // own index in prepare->positions
     uint32_t attempt;
     const Muster__PmixReady *pmix; // NULL: ranks start without PMIx
+    const char *tmpdir;            // of this attempt in this pod, or NULL
     uint32_t cpus;                 // that this pod may use; 0: not known
 };
 

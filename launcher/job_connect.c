@@ -73,8 +73,8 @@ static void tell_loss(struct job *j, const struct group_member *m,
     if (j->state == JOB_CLOSE)
         return;
     if (j->state >= JOB_STOP) {
-        log_warn(j->conf.log, "member %s was lost while its ranks were stopped: %s", name,
-                 why);
+        log_warn(j->conf.log, "member %s was lost while its ranks were stopped: %s",
+                 name, why);
         return;
     }
     CLEANUP_FREE char *ranks = p != NULL ? ranks_text(p) : xstrdup("no rank is");

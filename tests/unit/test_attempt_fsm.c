@@ -22,7 +22,8 @@ Test(attempt_fsm, a_good_attempt_goes_through)
 Test(attempt_fsm, stop_leads_to_stopped_from_every_state)
 {
     for (int s = 0; s < ATTEMPT_STATES; s++) {
-        enum attempt_state to = attempt_fsm_next((enum attempt_state)s, ATTEMPT_EV_STOP);
+        enum attempt_state to =
+            attempt_fsm_next((enum attempt_state)s, ATTEMPT_EV_STOP);
         cr_assert(to == ATTEMPT_STOPPING || to == ATTEMPT_STOPPED, "from %s",
                   attempt_state_name((enum attempt_state)s));
         cr_assert_eq(attempt_fsm_next(ATTEMPT_STOPPING, ATTEMPT_EV_KEEPER_GONE),
@@ -34,7 +35,8 @@ Test(attempt_fsm, ranks_are_never_started_before_ready_or_after_stop)
 {
     for (int s = 0; s < ATTEMPT_STATES; s++) {
         enum attempt_state to = attempt_fsm_next((enum attempt_state)s, ATTEMPT_EV_GO);
-        cr_assert_eq(to == ATTEMPT_STARTING, s == ATTEMPT_READY || s == ATTEMPT_STARTING);
+        cr_assert_eq(to == ATTEMPT_STARTING,
+                     s == ATTEMPT_READY || s == ATTEMPT_STARTING);
     }
 }
 

@@ -1,6 +1,6 @@
 // The members as the launcher sees them.
-#include <criterion/criterion.h>
 #include <arpa/inet.h>
+#include <criterion/criterion.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>

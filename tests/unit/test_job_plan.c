@@ -1,6 +1,6 @@
 // The messages that start an attempt.
-#include <criterion/criterion.h>
 #include <arpa/inet.h>
+#include <criterion/criterion.h>
 #include <netinet/in.h>
 #include <string.h>
 
@@ -8,7 +8,8 @@
 #include "launcher/job_plan.h"
 #include "wire/msg.h"
 
-static void add_member(struct members *m, const char *name, const char *address, int port)
+static void add_member(struct members *m, const char *name, const char *address,
+                       int port)
 {
     struct member *one = members_add(m, name, strlen(name));
     struct sockaddr_in *a = (void *)&one->addr;

@@ -102,14 +102,16 @@ Test(map, no_slots_and_no_n_is_an_error)
 
 Test(map, node_names_are_hostnames_when_these_differ)
 {
-    struct map_node nodes[] = {{"train-0", "n0", "10.0.0.1"}, {"train-1", "n1", "10.0.0.2"}};
+    struct map_node nodes[] = {{"train-0", "n0", "10.0.0.1"},
+                               {"train-1", "n1", "10.0.0.2"}};
     const char *out[2];
     map_node_names(nodes, 2, out);
     cr_assert_str_eq(out[1], "train-1");
     nodes[1].hostname = "train-0";
     map_node_names(nodes, 2, out);
     cr_assert_str_eq(out[1], "n1");
-    nodes[1].name = "a-name-of-more-than-63-bytes-that-libpmix-and-gethostname-cannot-hold";
+    nodes[1].name =
+        "a-name-of-more-than-63-bytes-that-libpmix-and-gethostname-cannot-hold";
     map_node_names(nodes, 2, out);
     cr_assert_str_eq(out[0], "10.0.0.1");
 }
