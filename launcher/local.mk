@@ -19,6 +19,7 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/opts.c %D%/opts.h \
 	%D%/output.c %D%/output.h \
 	%D%/progress.c %D%/progress.h \
+	%D%/roll_print.c %D%/roll_print.h \
 	%D%/source_opts.c %D%/source_opts.h \
 	%D%/verdict.c %D%/verdict.h
 launcher_muster_SOURCES = %D%/main.c

@@ -106,7 +106,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct opts *o = state->input;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &o->source; return 0;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->from; return 0;
     case 'n': o->map.ranks = number(state, "-n", arg, 1, MAP_RANKS_MAX); return 0;
     case 'x': forward(state, o, arg); return 0;
     case 'q': o->quiet = true; return 0;
@@ -152,10 +152,10 @@ static int settle_members(struct opts *o)
 
 int opts_parse(struct opts *o, int argc, char **argv, int *code)
 {
-    static const struct argp_child children[] = {
-        {&source_opts_argp, 0, "Where the members come from (none: this machine):", 1},
+    const struct argp_child children[] = {
+        {source_opts_argp(), 0, "Where the members come from (none: this machine):", 1},
         {0}};
-    static const struct argp argp = {
+    const struct argp argp = {
         .options = options,
         .parser = parse,
         .args_doc = "PROGRAM [ARG...]",
@@ -166,11 +166,12 @@ int opts_parse(struct opts *o, int argc, char **argv, int *code)
                        .grace_ms = 10000,
                        .orphan_grace_ms = 10000,
                        .fanout = TREE_FANOUT_DEFAULT};
-    o->source.slots = -1;
+    source_opts_init(&o->from);
     argp_err_exit_status = 125;
     char name[] = "muster run";
     argv[0] = name;
     error_t rc = argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_LONG_ONLY, NULL, o);
+    o->source = o->from.spec;
     if (rc == 0 && settle_members(o) == 0)
         return 0;
     *code = 125;

@@ -8,10 +8,12 @@
 #include "common/strv.h"
 #include "hostfile/source.h"
 #include "launcher/map.h"
+#include "launcher/source_opts.h"
 
 struct opts {
-    struct source_spec source;
-    uint32_t members; // --members: how many the group has; 0: not said
+    struct source_opts from;   // as parsed
+    struct source_spec source; // of `from`
+    uint32_t members;          // --members: how many the group has; 0: not said
     struct map_request map;
     const char *key;          // --key: key ring directory; NULL: the default
     const char *events;       // --events
