@@ -5,6 +5,7 @@ wire_libwire_a_SOURCES = \
 	%D%/coll.c %D%/coll.h \
 	%D%/coll_route.c %D%/coll_route.h \
 	%D%/frame.c %D%/frame.h \
+	%D%/keyring_default.c \
 	%D%/msg.c %D%/msg.h \
 	%D%/self.c %D%/self.h
 nodist_wire_libwire_a_SOURCES = %D%/muster.pb-c.c %D%/muster.pb-c.h
