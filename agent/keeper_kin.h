@@ -16,7 +16,8 @@
 // nobody above is seen had a parent that ended during the scan, and that one is reaped
 // here.
 size_t keeper_kin_count(pid_t except);
-// SIGTERM, and SIGCONT so that stopped processes get it.
+// SIGTERM, and SIGCONT so that stopped processes get it. Once: who is born meanwhile,
+// or loses it between fork and exec, is left to SIGKILL.
 void keeper_kin_terminate(pid_t except);
 // SIGKILL. Returns how many there are, also those that may not be signalled.
 size_t keeper_kin_kill(pid_t except);

@@ -93,6 +93,8 @@ Test(keeper, tells_an_exit_while_the_output_is_blocked, .timeout = 60)
     cr_assert(bed_until_exited(&b, 0));
     cr_assert_eq(WEXITSTATUS(b.rank[0].status), 7);
     cr_assert_not(b.rank[0].eof[RANK_IO_STDERR]);
+    while (buf_len(&b.rank[0].out[RANK_IO_STDOUT]) < 1000)
+        cr_assert(bed_take(&b));
     bed_credit(&b, 0, RANK_IO_STDERR, 5000);
     bed_stop(&b, 0);
     cr_assert(bed_until(&b, FRAME_STOPPED)); // although stdout has no credit
@@ -128,13 +130,12 @@ Test(keeper, signals_reach_the_rank_and_its_children, .timeout = 60)
 {
     struct bed b;
     bed_start(&b, NULL);
-    bed_spawn(&b,
-              &(struct bed_spawn){
-                  .script = "sh -c 'trap \"echo child; exit\" USR2; echo up; while :; "
-                            "do sleep 0.01; done' & trap 'echo parent; wait; exit 4' "
-                            "USR2; wait",
-                  .ranks = 1,
-                  .credit = MIB});
+    bed_spawn(&b, &(struct bed_spawn){
+                      .script = "trap 'echo parent; wait; exit 4' USR2; sh -c 'trap "
+                                "\"echo child; exit\" USR2; echo up; while :; do sleep "
+                                "0.01; done' & wait",
+                      .ranks = 1,
+                      .credit = MIB});
     cr_assert(bed_until_text(&b, 0, RANK_IO_STDOUT, "up"));
     bed_signal(&b, 9999); // there is none
     bed_signal(&b, 0);
