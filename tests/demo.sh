@@ -22,10 +22,10 @@ trap finish EXIT
 
 say() { printf '\n== %s\n' "$*"; }
 
-# phases FILE: how long each state of the job took, from its event log.
+# phases: how long each state of the job took, from its event log on stdin.
 phases() {
-  sed -n 's/.*"t":\([0-9.]*\).*"event":"state","from":"\([a-z]*\)","to":"\([a-z]*\)".*/\1 \2/p' "$1" |
-    awk '{ printf "%s%s %.0f ms", NR > 1 ? ", " : "   phases: ", $2, ($1 - last) * 1000; last = $1 }
+  sed -n 's/.*"t":\([0-9.]*\).*"event":"state","from":"\([a-z]*\)","to":"\([a-z]*\)".*/\1 \2/p' |
+    awk '{ printf "%s%s %.0f ms", (NR > 1 ? ", " : "   phases: "), $2, ($1 - last) * 1000; last = $1 }
          END { print "" }'
 }
 
@@ -35,8 +35,8 @@ run() {
   shift 2
   say "$title"
   printf '   muster run %s %s\n' "$*" "$(basename "$program")"
-  "${leader[@]}" "$muster" run --events "$work/events" "$@" "$program" | sed 's/^/   /'
-  phases "$work/events"
+  "${leader[@]}" "$muster" run --events "$events" "$@" "$program" | sed 's/^/   /'
+  "${leader[@]}" cat "$events" | phases
 }
 
 pods() {
@@ -46,11 +46,12 @@ pods() {
   printf '# no pods yet\n' >"$work/cm/hostfile"
   "$podbox" volume put group "$work/cm" >/dev/null
   say "4 pods, the agent in each, a DNS server for the headless Service \"train\""
-  "$podbox" up 4 --name train --bind "$build" --bind "$work" --secret key:/etc/muster/ssh \
+  "$podbox" up 4 --name train --bind "$build" --secret key:/etc/muster/ssh \
     --volume group:/etc/muster/group -- "$musterd" | sed 's/^/   /'
   for i in 0 1 2 3; do echo "$("$podbox" ip train-$i) slots=2"; done >"$work/cm/hostfile"
   "$podbox" volume put group "$work/cm" >/dev/null
   leader=("$podbox" exec train-0)
+  events=/tmp/events # in the pod
   run "who ran where (members from DNS)" "$mpi/hello" --dns train --slots 2 -n 8
   run "a ring (members from DNS)" "$mpi/ring" --dns train --slots 2 -n 8
   run "allreduce with checked sums (members by ordinal names)" "$mpi/allreduce" \
@@ -69,6 +70,7 @@ loopback() {
     echo "127.0.0.$i slots=2" >>"$work/hostfile"
   done
   leader=(env)
+  events=$work/events
   run "who ran where (members from --host)" "$mpi/hello" \
     --host 127.0.0.2:2,127.0.0.3:2,127.0.0.4:2,127.0.0.5:2
   run "a ring" "$mpi/ring" --hostfile "$work/hostfile"
@@ -78,5 +80,6 @@ loopback() {
 
 if [ "$(id -u)" = 0 ]; then pods; else loopback; fi
 leader=(env)
+events=$work/events
 run "this machine alone: no agent, no key, no root" "$mpi/allreduce" -n 2
 printf '\ndemo: ok\n'

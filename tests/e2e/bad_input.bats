@@ -10,6 +10,14 @@ setup() {
 
 teardown() { bed_teardown; }
 
+# In pods the build tree is read-only; there the program leaves its trace in /tmp.
+nothing_started() {
+  local i
+  for ((i = 0; i < $1; i++)); do
+    "$podbox" exec "train-$i" test ! -e /tmp/started
+  done
+}
+
 # refused WORD...: the last run ended with 125, one error line, and each WORD in it.
 refused() {
   local word
@@ -88,23 +96,22 @@ job() { run timeout 60 "$muster" run "$@" touch started; }
 }
 
 @test "an unknown host is named with its reason" {
-  need_root
   bed_setup
   agents_up 1
   run lead timeout 60 "$muster" run --wait 1 --pods 'train-[0-1].train' --slots 1 \
-    touch "$BATS_TEST_TMPDIR/started"
+    touch /tmp/started
   refused train-1.train NXDOMAIN
+  nothing_started 1
 }
 
 @test "a program missing on one pod only: nothing runs anywhere" {
-  need_root
   bed_setup
   agents_up 3
   lead cp /bin/touch /usr/local/bin/only-here
   "$podbox" exec train-1 cp /bin/touch /usr/local/bin/only-here
   run lead timeout 60 "$muster" run --pods 'train-[0-2].train' --slots 1 only-here \
-    "$BATS_TEST_TMPDIR/started"
+    /tmp/started
   [ "$status" = 127 ]
   [[ "$output" == *"train-2"*"only-here"*"not found"* ]]
-  [ ! -e started ]
+  nothing_started 3
 }

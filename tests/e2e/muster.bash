@@ -1,6 +1,7 @@
 # Helpers for tests that run muster on emulated pods. Load after helper.bash.
 
 muster=$MUSTER_BUILDDIR/launcher/muster
+podbox=$PODBOX
 musterd=$MUSTER_BUILDDIR/agent/musterd
 mpi=$MUSTER_BUILDDIR/tests/mpi
 
@@ -21,8 +22,8 @@ pods_up() {
   mkdir -p "$BATS_TEST_TMPDIR/cm"
   "$podbox" volume put key "$BATS_TEST_TMPDIR/key" >/dev/null
   "$podbox" volume put group "$BATS_TEST_TMPDIR/cm" >/dev/null
-  "$podbox" up "$n" --name train --bind "$MUSTER_BUILDDIR" --bind "$BATS_TEST_TMPDIR" \
-    --secret key:/etc/muster/ssh --volume group:/etc/muster/group "$@" >/dev/null
+  "$podbox" up "$n" --name train --secret key:/etc/muster/ssh --volume group:/etc/muster/group \
+    "$@" >/dev/null
 }
 
 start_agents() {
