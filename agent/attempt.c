@@ -62,14 +62,19 @@ void attempt_event(struct attempt *at, enum attempt_event ev)
     at->state = to;
 }
 
-void attempt_fail(struct attempt *at, const struct err *err)
+void attempt_report_failure(struct attempt *at, const struct err *err)
 {
     CLEANUP_FREE char *text = xstrdup(err_text(err));
     Muster__Failed m = MUSTER__FAILED__INIT;
     m.text = text;
     m.code = err->code > 0 ? (uint32_t)err->code : 125;
-    attempt_event(at, ATTEMPT_EV_FAILED);
     attempt_up(at, FRAME_FAILED, &m.base);
+}
+
+void attempt_fail(struct attempt *at, const struct err *err)
+{
+    attempt_event(at, ATTEMPT_EV_FAILED);
+    attempt_report_failure(at, err);
 }
 
 void attempt_prepared(struct attempt *at)

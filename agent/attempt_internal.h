@@ -48,6 +48,8 @@ struct frame attempt_header(const struct attempt *at, uint16_t kind);
 void attempt_up(struct attempt *at, uint16_t kind, const ProtobufCMessage *msg);
 void attempt_event(struct attempt *at, enum attempt_event ev);
 void attempt_fail(struct attempt *at, const struct err *err);
+// FAILED goes up, the state stays.
+void attempt_report_failure(struct attempt *at, const struct err *err);
 // READY, once program, keeper and PMIx server are.
 void attempt_prepared(struct attempt *at);
 // Local rank of a global one, -1 when it is not here.
@@ -64,5 +66,7 @@ void attempt_keeper_let_go(struct attempt *at);
 void attempt_pmix_start(struct attempt *at, int fd);
 void attempt_pmix_frame(struct attempt *at, const struct frame *f); // from above
 void attempt_coll_start(struct attempt *at);
+// muster-pmixd is gone, and the keeper lives: it ended by itself.
+void attempt_pmix_lost(struct attempt *at);
 
 #endif

@@ -113,6 +113,7 @@ static void on_frame(void *arg, const struct frame *f)
     case FRAME_EXITED: on_exited(at, f); break;
     case FRAME_OUTPUT: relay_up(at, f); break;
     case FRAME_STOPPED: on_stopped(at, f); break;
+    case FRAME_PING: attempt_pmix_lost(at); break;
     default:
         log_debug(conf_of(at)->log, "dropped a frame of kind %u from the keeper",
                   f->kind);
@@ -135,6 +136,9 @@ static void on_closed(void *arg, const struct err *why)
                       "ranks were killed with it",
                       (int)at->keeper_pid);
     log_warn(conf_of(at)->log, "%s", at->why);
+    ERR_AUTO err = ERR_INIT;
+    err_set(&err, "%s", at->why);
+    attempt_report_failure(at, &err);
     at->strays_left = STRAY_ROUNDS;
     loop_timer_arm(at->timer, 0);
 }

@@ -144,18 +144,26 @@ static void on_frame(void *arg, const struct frame *f)
     }
 }
 
-// Its crash ends the attempt and blames no member.
+// It ends with its keeper, too: ask whether that lives, before anybody is blamed.
 static void on_closed(void *arg, const struct err *why)
 {
     struct attempt *at = arg;
     chan_destroy(at->pmixd);
     at->pmixd = NULL;
     attempt_keeper_flush_exits(at);
-    if (at->state == ATTEMPT_FAILED || at->state >= ATTEMPT_STOPPING || at->letting_go)
-        return;
+    struct frame ping = attempt_header(at, FRAME_PING);
+    if (at->keeper != NULL)
+        chan_send(at->keeper, &ping);
+}
+
+// Its crash ends the attempt and blames no member.
+void attempt_pmix_lost(struct attempt *at)
+{
     ERR_AUTO err = ERR_INIT;
-    err_set(&err, "the PMIx server of this attempt (muster-pmixd) ended: %s",
-            err_text(why));
+    if (at->pmixd != NULL || at->state >= ATTEMPT_FAILED || at->letting_go)
+        return;
+    err_set(&err,
+            "the PMIx server of this attempt (muster-pmixd) was killed or crashed");
     attempt_fail(at, &err);
 }
 

@@ -280,6 +280,7 @@ static void on_frame(void *arg, const struct frame *f)
     case FRAME_SIGNAL:
     case FRAME_STOP:
     case FRAME_CREDIT: on_message(k, f); break;
+    case FRAME_PING: keeper_send_ping(&k->send); break;
     case FRAME_INPUT: break;
     default: log_warn(k->log, "unexpected %s from the agent", frame_kind_name(f->kind));
     }

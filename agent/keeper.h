@@ -10,6 +10,7 @@
 //   the
 //           PMIx server. Another STOP can shorten the grace. Answered by STOPPED.
 //   CREDIT  Credit: the agent took so many bytes of a stream.
+//   PING    answered by PING: the keeper lives.
 //   INPUT   Output: ignored, the ranks' stdin is /dev/null.
 // To the agent:
 //   STARTED Started; FAILED Failed

@@ -68,3 +68,10 @@ void keeper_send_stopped(const struct keeper_send *s, const struct strv *leftove
     m.leftovers = leftovers->v;
     send_msg(s, FRAME_STOPPED, &m.base);
 }
+
+void keeper_send_ping(const struct keeper_send *s)
+{
+    struct frame f = s->head;
+    f.kind = FRAME_PING;
+    chan_send(s->chan, &f);
+}

@@ -22,6 +22,7 @@ enum {
     KILL_BOUND_MS = 5000,  // a keeper's bound after SIGKILL
     STOP_MARGIN_MS = 3000, // for the answers to come back
     CLOSE_BOUND_MS = 2000,
+    SETTLE_MS = 500, // a loss can be heard after the errors that it caused
 };
 
 struct frame job_frame(const struct job *j, uint16_t kind, uint32_t dst)
@@ -54,17 +55,24 @@ struct verdict_rank job_rank_text(struct job *j, uint32_t rank)
                                  .address = m->address};
 }
 
-void job_fail(struct job *j, int code, const char *fmt, ...)
+void job_fail(struct job *j, enum verdict_strength strength, int code, const char *fmt,
+              ...)
 {
     va_list ap;
     va_start(ap, fmt);
     CLEANUP_FREE char *text = xvasprintf(fmt, ap);
     va_end(ap);
     // After the ranks ended well nothing can go wrong any more but the cleaning up.
-    bool first = verdict_set(&j->verdict, code, "%s", text);
-    log_debug(j->conf.log, "%s: %s", first ? "cause" : "after the cause", text);
-    if (first)
+    bool counts = verdict_set(&j->verdict, strength, code, "%s", text);
+    log_debug(j->conf.log, "%s: %s", counts ? "cause" : "after the cause", text);
+    if (counts)
         job_event(j, JOB_EV_CAUSE);
+}
+
+bool job_settling(const struct job *j)
+{
+    return j->state == JOB_STOP && j->verdict.failed && j->opts->grace_ms > 0 &&
+           loop_now_ms() < j->stop_ms + SETTLE_MS;
 }
 
 // ---- entering states --------------------------------------------------------
@@ -101,6 +109,7 @@ static void enter_stop(struct job *j)
 {
     progress_clear(j->progress);
     loop_timer_disarm(j->tick);
+    j->stop_ms = loop_now_ms();
     // After a good end what is left (a rank's grandchildren) has nothing to save.
     send_stop(j, j->verdict.failed && j->interrupts < 2 ? j->opts->grace_ms : 0);
     if (j->stopped == j->map.npositions)
@@ -220,7 +229,7 @@ static void on_update(void *arg, const struct members *members)
                  json_pack("{s:i, s:i}", "known", (int)j->group.n, "found",
                            (int)group_found(&j->group)));
     if (!source_can_grow(&j->opts->source) && !enough_slots(j, &err)) {
-        job_fail(j, VERDICT_OWN_FAILURE, "%s", err_text(&err));
+        job_fail(j, VERDICT_ORDER, VERDICT_OWN_FAILURE, "%s", err_text(&err));
         return;
     }
     if (j->group.n > 0 && group_found(&j->group) == j->group.n &&
@@ -231,7 +240,7 @@ static void on_update(void *arg, const struct members *members)
 static void on_source_failed(void *arg, const struct err *err)
 {
     struct job *j = arg;
-    job_fail(j, VERDICT_OWN_FAILURE, "%s", err_text(err));
+    job_fail(j, VERDICT_ORDER, VERDICT_OWN_FAILURE, "%s", err_text(err));
 }
 
 // What is being waited for, in words.
@@ -270,7 +279,7 @@ static void on_wait_over(evutil_socket_t fd, short what, void *arg)
 {
     struct job *j = arg;
     CLEANUP_FREE char *text = waiting_text(j);
-    job_fail(j, VERDICT_OWN_FAILURE, "gave up after %u s (--wait): %s",
+    job_fail(j, VERDICT_ORDER, VERDICT_OWN_FAILURE, "gave up after %u s (--wait): %s",
              j->opts->wait_ms / 1000, text);
 }
 
@@ -356,7 +365,8 @@ void job_interrupt(struct job *j, int signo)
 {
     j->interrupts++;
     if (j->interrupts == 1)
-        job_fail(j, 128 + signo, "interrupted by SIG%s", sigabbrev_np(signo));
+        job_fail(j, VERDICT_ORDER, 128 + signo, "interrupted by SIG%s",
+                 sigabbrev_np(signo));
     else if (j->state == JOB_STOP)
         send_stop(j, 0);
     if (j->interrupts > 1 && j->state == JOB_DRAIN)

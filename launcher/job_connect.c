@@ -30,7 +30,7 @@ static void connected_if_all(struct job *j)
         return;
     ERR_AUTO err = ERR_INIT;
     if (make_map(j, &err) < 0)
-        job_fail(j, VERDICT_OWN_FAILURE, "%s", err_text(&err));
+        job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE, "%s", err_text(&err));
     else
         job_event(j, JOB_EV_CONNECTED);
 }
@@ -53,7 +53,7 @@ void job_member_missing(struct job *j, uint32_t vertex, const char *why, bool fi
     if (!final || j->state != JOB_CONNECT)
         return;
     CLEANUP_FREE char *name = group_member_text(m);
-    job_fail(j, VERDICT_OWN_FAILURE, "member %s: %s", name, why);
+    job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE, "member %s: %s", name, why);
 }
 
 // "rank 4 is" or "ranks 4-7 are", for the loss of a member.
@@ -72,13 +72,13 @@ static void tell_loss(struct job *j, const struct group_member *m,
     CLEANUP_FREE char *name = group_member_text(m);
     if (j->state == JOB_CLOSE)
         return;
-    if (j->state >= JOB_STOP) {
+    if (j->state >= JOB_STOP && !job_settling(j)) {
         log_warn(j->conf.log, "member %s was lost while its ranks were stopped: %s",
                  name, why);
         return;
     }
     CLEANUP_FREE char *ranks = p != NULL ? ranks_text(p) : xstrdup("no rank is");
-    job_fail(j, VERDICT_OWN_FAILURE,
+    job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE,
              "member %s was lost: %s; %s gone with it; look at the pod and its musterd",
              name, why, ranks);
 }
@@ -155,5 +155,5 @@ void job_connect_start(struct job *j)
                                .term = 1};
     j->branch = branch_create(&conf, &ops, j);
     if (j->local && adopt_local(j, &err) < 0)
-        job_fail(j, VERDICT_OWN_FAILURE, "%s", err_text(&err));
+        job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE, "%s", err_text(&err));
 }

@@ -50,6 +50,7 @@ struct job {
     bool pmix_used;
     uint32_t master_port;
     unsigned interrupts;
+    uint64_t stop_ms; // when STOP was sent
 
     struct event *wait_timer; // bound of discover and connect
     struct event *stop_timer; // bound of stop and close
@@ -64,9 +65,11 @@ struct frame job_frame(const struct job *j, uint16_t kind, uint32_t dst);
 void job_send(struct job *j, uint16_t kind, uint32_t dst, const ProtobufCMessage *msg);
 // Feed the state machine; enters the next state.
 void job_event(struct job *j, enum job_event ev);
-// Record a cause and feed it; only the first counts.
-void job_fail(struct job *j, int code, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+// Record a cause and feed it, where it counts (verdict.h).
+void job_fail(struct job *j, enum verdict_strength strength, int code, const char *fmt,
+              ...) __attribute__((format(printf, 4, 5)));
+// Ranks are being stopped for a cause, and the true one may still be on its way.
+bool job_settling(const struct job *j);
 // Position hosted by a vertex, NULL when it hosts none.
 const struct map_position *job_position(const struct job *j, uint32_t vertex);
 

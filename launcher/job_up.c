@@ -1,4 +1,5 @@
 // Frames from below: what agents report of an attempt.
+#include <signal.h>
 #include <stdlib.h>
 
 #include "common/log.h"
@@ -68,7 +69,9 @@ static void on_exited(struct job *j, const struct frame *f)
     events_write(j->conf.events, "exited",
                  json_pack("{s:i, s:s, s:i, s:i}", "rank", (int)m->rank, "member",
                            t.member, "pid", (int)m->pid, "status", (int)m->status));
-    if (j->state < JOB_STOP &&
+    // SIGKILL is not what a stop begins with: somebody else's (the kernel, out of memory).
+    bool counts = j->state < JOB_STOP || (job_settling(j) && m->status == SIGKILL);
+    if (counts &&
         verdict_exit(&j->verdict, &t, m->status, m->pmix_connected, m->pmix_finalized))
         job_event(j, JOB_EV_CAUSE);
     if (!m->pmix_finalized && (m->status != 0 || m->pmix_connected)) {
@@ -145,8 +148,9 @@ static void on_stopped(struct job *j, const struct frame *f, struct group_member
                  json_pack("{s:s, s:i, s:s}", "member", m->member->name, "leftovers",
                            (int)msg->n_leftovers, "why", msg->why));
     if (msg->why[0] != '\0') { // nobody asked: no exits may have been told
-        if (j->state < JOB_STOP)
-            job_fail(j, VERDICT_OWN_FAILURE, "member %s: %s", name, msg->why);
+        if (j->state < JOB_STOP || job_settling(j))
+            job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE, "member %s: %s", name,
+                     msg->why);
         for (uint32_t i = 0; i < p->count; i++)
             job_rank_gone(j, p->first + i, msg->why);
     }

@@ -137,7 +137,8 @@ static bool usable_names(const char **names, uint32_t n)
     qsort(sorted, n, sizeof *sorted, compare);
     for (uint32_t i = 0; i < n; i++) {
         size_t len = strlen(sorted[i]);
-        if (len == 0 || len > 63 || (i > 0 && strcmp(sorted[i - 1], sorted[i]) == 0))
+        if (len == 0 || len > MAP_NODE_NAME_MAX ||
+            (i > 0 && strcmp(sorted[i - 1], sorted[i]) == 0))
             return false;
     }
     return true;

@@ -42,8 +42,11 @@ int map_block(const struct map_member *members, uint32_t n,
 uint32_t map_position_of(const struct map *map, uint32_t rank);
 void map_free(struct map *map);
 
+// libpmix 4.2 writes past a buffer when it packs node names of 57 bytes or more.
+enum { MAP_NODE_NAME_MAX = 56 };
+
 // Node names that ranks see: the hostnames when they are all different, not empty and at
-// most 63 bytes, else the members' names under the same condition, else the addresses.
+// most MAP_NODE_NAME_MAX bytes, else the members' names under the same condition, else the addresses.
 // `out` gets n borrowed pointers.
 struct map_node {
     const char *hostname, *name, *address;

@@ -3,19 +3,24 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
 
 #include "common/mem.h"
 #include "common/proc.h"
 
-bool verdict_set(struct verdict *v, int code, const char *fmt, ...)
+bool verdict_set(struct verdict *v, enum verdict_strength strength, int code,
+                 const char *fmt, ...)
 {
-    if (v->failed)
+    if (v->failed && strength <= v->strength)
         return false;
     va_list ap;
     va_start(ap, fmt);
+    free(v->text);
     v->text = xvasprintf(fmt, ap);
     va_end(ap);
     v->failed = true;
+    v->strength = strength;
     v->code = code;
     return true;
 }
@@ -25,12 +30,13 @@ bool verdict_exit(struct verdict *v, const struct verdict_rank *r, int status,
 {
     if (status != 0) {
         CLEANUP_FREE char *how = proc_status_text(status);
-        return verdict_set(v, proc_status_code(status),
+        return verdict_set(v, WIFSIGNALED(status) ? VERDICT_SIGNAL : VERDICT_ERROR,
+                           proc_status_code(status),
                            "rank %u on %s (%s, pid %u) ended with %s", r->rank,
                            r->member, r->address, r->pid, how);
     }
     if (connected && !finalized)
-        return verdict_set(v, 1,
+        return verdict_set(v, VERDICT_ERROR, 1,
                            "rank %u on %s (%s, pid %u) ended with exit code 0 between "
                            "MPI_Init and MPI_Finalize; its peers would wait for it",
                            r->rank, r->member, r->address, r->pid);
@@ -41,9 +47,12 @@ bool verdict_abort(struct verdict *v, const struct verdict_rank *r, int status,
                    const char *text)
 {
     // As the shell would see exit(status); 0 would hide the abort.
+    if (strcmp(text, "N/A") == 0) // Open MPI's word for nothing
+        text = "";
     int code = (status & 0xff) != 0 ? status & 0xff : 1;
-    return verdict_set(v, code, "rank %u on %s (%s, pid %u) called MPI_Abort(%d)%s%s",
-                       r->rank, r->member, r->address, r->pid, status,
+    return verdict_set(v, VERDICT_ERROR, code,
+                       "rank %u on %s (%s, pid %u) called MPI_Abort(%d)%s%s", r->rank,
+                       r->member, r->address, r->pid, status,
                        text[0] != '\0' ? ": " : "", text);
 }
 

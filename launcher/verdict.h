@@ -10,8 +10,19 @@
 
 enum { VERDICT_OWN_FAILURE = 125, VERDICT_TIMEOUT = 124 };
 
+// A node that dies takes its ranks' peers along: their own errors can be heard before the
+// loss is. So a stronger cause takes the place of a weaker one; whoever calls must not offer
+// what is its own doing (ranks that it stops).
+enum verdict_strength {
+    VERDICT_ERROR,  // a rank ended with an exit code, or aborted
+    VERDICT_SIGNAL, // a rank was killed
+    VERDICT_LOSS, // a member, an agent, a keeper or a PMIx server is gone; our own failure
+    VERDICT_ORDER, // the user's signal, a bad request
+};
+
 struct verdict {
     bool failed;
+    enum verdict_strength strength;
     int code;   // exit code of muster
     char *text; // owned; NULL while nothing failed
 };
@@ -23,9 +34,9 @@ struct verdict_rank {
     const char *member, *address;
 };
 
-// Record a cause; false when there was one before (nothing changes).
-bool verdict_set(struct verdict *v, int code, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+// Record a cause; false when an equal or stronger one was there before (nothing changes).
+bool verdict_set(struct verdict *v, enum verdict_strength strength, int code,
+                 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 // What an exit says. Returns true when it is the first cause of a failure. A rank that
 // ends with 0 without MPI_Finalize after it had called MPI_Init is a failure (code 1): its
 // peers wait for it.

@@ -11,11 +11,22 @@ Test(verdict, the_first_cause_stays)
 {
     struct verdict v = {0};
     cr_assert(verdict_exit(&v, &rank3, 9, true, false));
-    cr_assert_not(verdict_set(&v, 125, "lost"));
+    cr_assert_not(verdict_set(&v, VERDICT_SIGNAL, 125, "another"));
     cr_assert_not(verdict_exit(&v, &rank3, 3 << 8, true, true));
     cr_assert_eq(v.code, 137);
     cr_assert_str_eq(
         v.text, "rank 3 on train-1 (10.0.0.2, pid 214) ended with signal 9 (SIGKILL)");
+    verdict_free(&v);
+}
+
+Test(verdict, a_loss_explains_the_errors_of_peers)
+{
+    struct verdict v = {0};
+    cr_assert(verdict_exit(&v, &rank3, 14 << 8, true, false));
+    cr_assert(verdict_set(&v, VERDICT_LOSS, 125, "train-0 was lost"));
+    cr_assert_eq(v.code, 125);
+    cr_assert_str_eq(v.text, "train-0 was lost");
+    cr_assert_not(verdict_exit(&v, &rank3, 9, true, false));
     verdict_free(&v);
 }
 
