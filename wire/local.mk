@@ -2,7 +2,9 @@ noinst_LIBRARIES += wire/libwire.a
 wire_libwire_a_SOURCES = \
 	%D%/chan.c %D%/chan.h \
 	%D%/frame.c %D%/frame.h \
-	%D%/msg.c %D%/msg.h
+	%D%/keyring.c %D%/keyring.h %D%/keyring_generate.c \
+	%D%/msg.c %D%/msg.h \
+	%D%/tree.c %D%/tree.h
 nodist_wire_libwire_a_SOURCES = %D%/muster.pb-c.c %D%/muster.pb-c.h
 wire_libwire_a_CPPFLAGS = $(AM_CPPFLAGS) $(SSH_CFLAGS)
 WIRE_LIBS = wire/libwire.a $(SSH_LIBS) $(PROTOBUFC_LIBS)
