@@ -3,6 +3,13 @@ wire_libwire_a_SOURCES = \
 	%D%/chan.c %D%/chan.h \
 	%D%/frame.c %D%/frame.h \
 	%D%/keyring.c %D%/keyring.h %D%/keyring_generate.c \
+	%D%/link.c %D%/link.h %D%/link_core.h \
+	%D%/link_sock.c %D%/link_sock.h \
+	%D%/link_ssh.c %D%/link_ssh.h \
+	%D%/link_ssh_client.c \
+	%D%/link_ssh_server.c \
+	%D%/link_state.c %D%/link_state.h \
+	%D%/link_stream.c \
 	%D%/msg.c %D%/msg.h \
 	%D%/tree.c %D%/tree.h
 nodist_wire_libwire_a_SOURCES = %D%/muster.pb-c.c %D%/muster.pb-c.h
