@@ -24,6 +24,7 @@ struct chan {
     struct buf received;
     struct buf writing; // whole frames in their final order
     struct buf bulk;    // bulk frames that wait behind
+    uint64_t total;     // bytes received so far
     bool dead;          // closed() was called
     int depth;          // callbacks on the stack
     bool doomed;        // destroy when depth is 0
@@ -68,9 +69,9 @@ static void die_text(struct chan *c, int errnum)
 {
     ERR_AUTO err = ERR_INIT;
     if (errnum == 0 || errnum == EPIPE || errnum == ECONNRESET)
-        err_set(&err, "closed");
+        err_set_kind(&err, "LOST", 0, "closed");
     else
-        err_set_errno(&err, errnum, "stream");
+        err_set_kind(&err, "LOST", 0, "stream: %s", strerror(errnum));
     die(c, &err);
 }
 
@@ -85,8 +86,10 @@ static void deliver(struct chan *c)
         c->ops->frame(c->arg, &f);
         buf_take(&c->received, used);
     }
-    if (got < 0)
+    if (got < 0) {
+        err.kind = "PROTOCOL";
         die(c, &err);
+    }
 }
 
 static void on_readable(evutil_socket_t fd, short what, void *arg)
@@ -96,6 +99,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
     ssize_t n = read(c->in, buf_reserve(&c->received, READ_PIECE), READ_PIECE);
     if (n > 0) {
         buf_commit(&c->received, (size_t)n);
+        c->total += (uint64_t)n;
         deliver(c);
     } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
         die_text(c, n == 0 ? 0 : errno);
@@ -189,9 +193,23 @@ void chan_send_msg(struct chan *c, const struct frame *f, const ProtobufCMessage
     chan_send(c, &out);
 }
 
+void chan_send_last(struct chan *c, const struct frame *f)
+{
+    if (c->dead || c->doomed)
+        return;
+    // The bulk queue is drained last and in order, whatever it holds.
+    frame_encode(&c->bulk, f);
+    event_add(c->writable, NULL);
+}
+
 size_t chan_pending(const struct chan *c)
 {
     return buf_len(&c->writing) + buf_len(&c->bulk);
+}
+
+uint64_t chan_received(const struct chan *c)
+{
+    return c->total;
 }
 
 void chan_flush(struct chan *c, int ms)

@@ -2,9 +2,9 @@
 //
 // Header, 48 bytes, integers big-endian:
 //   0 u32 body length   4 u16 kind   6 u16 flags (0)
-//   8 u64 seq: number of this frame on its link, from 1; 0: not numbered (PING, HELLO,
-//   ...)
-//  16 u64 ack: highest seq received on this link
+//   8 u64 seq: number of this frame on its link, from 1; 0: not numbered (PING, HELLO, ...).
+//     Control and bulk frames are numbered apart, as control overtakes bulk
+//  16 u64 ack: highest seq received on this link, of the same sort as this frame
 //  24 u64 job          32 u32 term   36 u32 attempt   (what the message belongs to)
 //  40 u32 src          44 u32 dst    (vertices of the tree, see tree.h)
 // Bodies are protobuf messages of muster.proto. A relay forwards bodies unread.

@@ -8,8 +8,13 @@
 // States: DIALING (TCP) -> OPENING (SSH, channels) -> GREETING (HELLO sent, waiting for
 // the peer's) -> UP -> CLOSING (BYE sent) -> DOWN; from any of them -> DOWN on failure.
 // One deadline bounds everything before UP. Numbered frames carry seq from 1 up without
-// gaps; a gap or a repeat ends the link. Heartbeats: a PING (it carries ack) when
-// nothing was sent for the interval; no byte for `dead_ms` ends the link.
+// gaps (control and bulk apart); a gap or a repeat ends the link. Heartbeats: a PING
+// (it carries ack) when nothing was sent for the interval; no byte for `dead_ms` ends
+// the link. Time in which this process itself did not run (stopped, starved) does not
+// count.
+//
+// Callbacks come from the event loop only, never from inside a call of this module;
+// every call of this module is allowed in them.
 #ifndef MUSTER_WIRE_LINK_H
 #define MUSTER_WIRE_LINK_H
 
@@ -39,36 +44,44 @@ struct link_ops {
     // The handshake is over; *peer is valid during the call. Return -1 with err to
     // refuse: the text goes to the peer and the link goes down.
     int (*up)(void *arg, const Muster__Hello *peer, struct err *err);
-    // A frame above the link's own; body valid during the call.
+    // A frame above the link's own; body valid during the call. Also while the link
+    // closes from this side: the peer's last words come until down().
     void (*frame)(void *arg, const struct frame *f);
     // Once: refused, timed out, lost, or closed in order (why->kind is "CLOSED"). Other
     // kinds: "REFUSED_TCP" (nobody listens), "UNREACHABLE", "TIMEOUT", "KEY" (wrong key
     // on either side), "VERSION", "REFUSED" (the peer said why), "SILENT" (no
-    // heartbeat), "LOST" (closed without BYE, reset), "PROTOCOL".
+    // heartbeat), "LOST" (closed without BYE, reset), "OVERFLOW" (the peer does not
+    // read), "PROTOCOL". The text is meant for the user. The owner still has to destroy
+    // the link.
     void (*down)(void *arg, const struct err *why);
 };
 
 struct link_conf {
     struct event_base *base;
     const struct keyring *keys; // borrowed; NULL only for link_over_fds
-    const Muster__Hello *hello; // what this end says; borrowed, outlives all links
+    const Muster__Hello *hello; // what this end says; borrowed, outlives all links;
+                                // major 0: WIRE_MAJOR and WIRE_MINOR are filled in
     struct log *log;            // may be NULL
     uint32_t open_ms;           // deadline until UP; 0: 10,000
     uint32_t heartbeat_ms;      // 0: 1,000
     uint32_t dead_ms;           // 0: 3,000
+    size_t queue_max;           // unsent bytes that end the link; 0: 512 MiB
 };
 
 // Connect to `addr`. Never fails at once: failures come through down(). The ops and arg
 // must outlive the link. *conf is copied.
 struct link *link_dial(const struct link_conf *conf, const struct sockaddr *addr,
                        socklen_t len, const struct link_ops *ops, void *arg);
-// A link over a byte stream that is already trusted; takes over the fds.
+// A link over a byte stream that is already trusted; takes over the fds (in == out: one
+// socket). The program ignores SIGPIPE.
 struct link *link_over_fds(const struct link_conf *conf, int in, int out,
                            const struct link_ops *ops, void *arg);
 
 // Listen on addr. For each peer that has shown the group's key and greeted, `accept`
-// gives the ops and arg for the new link (before up() is called); returning NULL
-// refuses it. Unauthenticated peers are bounded in time, memory and number (64).
+// gives the ops and arg for the new link, then up() or (other version) down() is
+// called; the link is the caller's to destroy from then on. Returning NULL refuses it.
+// Unauthenticated peers are bounded in time, memory and number (64, more are closed at
+// once). Error kind: "LISTEN".
 typedef const struct link_ops *(*link_accept_fn)(void *server_arg, struct link *link,
                                                  void **link_arg);
 struct link_server *link_listen(const struct link_conf *conf,
@@ -77,7 +90,8 @@ struct link_server *link_listen(const struct link_conf *conf,
                                 struct err *err);
 // The bound address (for port 0).
 void link_server_address(const struct link_server *s, struct sockaddr_storage *addr);
-void link_server_destroy(struct link_server *s); // open links stay
+// Links that were accepted stay, those that still shake hands go. NULL-safe.
+void link_server_destroy(struct link_server *s);
 
 enum link_state link_get_state(const struct link *l);
 // "10.1.2.3:7822", "[fd00::5]:7822" or "stdio"; lives as long as the link.
@@ -86,11 +100,13 @@ const char *link_peer_text(const struct link *l);
 const char *link_local_address(const struct link *l);
 
 // Queue a frame (copied). seq and ack are set here. Dropped when the link is not UP.
+// Bulk frames (frame_is_bulk) have a queue of their own, which control frames overtake.
 void link_send(struct link *l, const struct frame *f);
 // As link_send, with a packed message as the body.
 void link_send_msg(struct link *l, const struct frame *f, const ProtobufCMessage *msg);
-// Send what is queued, then BYE; down() comes with "CLOSED" after the peer's BYE_ACK or
-// a second.
+// Send what is queued, then BYE; down() comes with "CLOSED" after the peer's BYE_ACK,
+// or a second after all was written, at the latest after open_ms. Before UP: down()
+// comes soon.
 void link_close(struct link *l);
 // At once and without a callback; allowed inside callbacks. NULL-safe.
 void link_destroy(struct link *l);

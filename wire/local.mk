@@ -5,9 +5,18 @@ wire_libwire_a_SOURCES = \
 	%D%/coll.c %D%/coll.h \
 	%D%/coll_route.c %D%/coll_route.h \
 	%D%/frame.c %D%/frame.h \
+	%D%/keyring.c %D%/keyring.h %D%/keyring_generate.c \
+	%D%/link.c %D%/link.h %D%/link_core.h \
+	%D%/link_sock.c %D%/link_sock.h \
+	%D%/link_ssh.c %D%/link_ssh.h \
+	%D%/link_ssh_client.c \
+	%D%/link_ssh_server.c \
+	%D%/link_state.c %D%/link_state.h \
+	%D%/link_stream.c \
 	%D%/keyring_default.c \
 	%D%/msg.c %D%/msg.h \
-	%D%/self.c %D%/self.h
+	%D%/self.c %D%/self.h \
+	%D%/tree.c %D%/tree.h
 nodist_wire_libwire_a_SOURCES = %D%/muster.pb-c.c %D%/muster.pb-c.h
 wire_libwire_a_CPPFLAGS = $(AM_CPPFLAGS) $(SSH_CFLAGS)
 WIRE_LIBS = wire/libwire.a $(SSH_LIBS) $(PROTOBUFC_LIBS)

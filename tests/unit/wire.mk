@@ -1,11 +1,33 @@
-check_PROGRAMS += tests/unit/test_frame tests/unit/test_chan
-TESTS += tests/unit/test_frame tests/unit/test_chan
-tests_unit_test_frame_SOURCES = %D%/test_frame.c
-tests_unit_test_frame_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
+WIRE_TESTS = tests/unit/test_chan \
+	tests/unit/test_coll_route \
+	tests/unit/test_frame \
+	tests/unit/test_keyring \
+	tests/unit/test_link \
+	tests/unit/test_link_keys \
+	tests/unit/test_link_peers \
+	tests/unit/test_link_protocol \
+	tests/unit/test_link_state \
+	tests/unit/test_tree
+check_PROGRAMS += $(WIRE_TESTS)
+TESTS += $(WIRE_TESTS)
 tests_unit_test_chan_SOURCES = %D%/test_chan.c
 tests_unit_test_chan_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
-
-check_PROGRAMS += tests/unit/test_coll_route
-TESTS += tests/unit/test_coll_route
+tests_unit_test_frame_SOURCES = %D%/test_frame.c
+tests_unit_test_frame_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
+tests_unit_test_keyring_SOURCES = %D%/test_keyring.c
+tests_unit_test_keyring_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
+tests_unit_test_link_state_SOURCES = %D%/test_link_state.c
+tests_unit_test_link_state_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
+tests_unit_test_tree_SOURCES = %D%/test_tree.c
+tests_unit_test_tree_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
+LINK_PAIR = %D%/link_pair.c %D%/link_pair.h
+tests_unit_test_link_SOURCES = %D%/test_link.c $(LINK_PAIR)
+tests_unit_test_link_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
+tests_unit_test_link_keys_SOURCES = %D%/test_link_keys.c $(LINK_PAIR)
+tests_unit_test_link_keys_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
+tests_unit_test_link_peers_SOURCES = %D%/test_link_peers.c $(LINK_PAIR)
+tests_unit_test_link_peers_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
+tests_unit_test_link_protocol_SOURCES = %D%/test_link_protocol.c $(LINK_PAIR)
+tests_unit_test_link_protocol_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
 tests_unit_test_coll_route_SOURCES = %D%/test_coll_route.c
 tests_unit_test_coll_route_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
