@@ -1,7 +1,7 @@
 // Members: the entries of the group as a source names them.
 //
-// A list in source order. Names are opaque bytes and never the identity of a member: the
-// index is. Two entries of one name are one member (Open MPI adds their slots up).
+// A list in source order. Names are opaque bytes and never the identity of a member:
+// the index is. Two entries of one name are one member (Open MPI adds their slots up).
 #ifndef MUSTER_HOSTFILE_MEMBERS_H
 #define MUSTER_HOSTFILE_MEMBERS_H
 
@@ -15,38 +15,50 @@
 enum { MEMBERS_DEFAULT_PORT = 7822 };
 
 struct member {
-    char *name;        // as the source names it, without a final dot; owned
-    bool absolute;     // the name had a final dot: never searched
-    int slots;         // -1: the source gives none (the agent's CPUs count)
-    int max_slots;     // -1: none
-    int port;          // -1: none (MEMBERS_DEFAULT_PORT)
-    char *user;        // NULL: none; owned
-    unsigned line;     // where it stands in its file, 0: no file
+    char *name;                   // as the source names it, without a final dot; owned
+    bool absolute;                // the name had a final dot: never searched
+    int slots;                    // -1: the source gives none (the agent's CPUs count)
+    int max_slots;                // -1: none
+    int port;                     // -1: none (MEMBERS_DEFAULT_PORT)
+    char *user;                   // NULL: none; owned
+    unsigned line;                // where it stands in its file, 0: no file
     struct sockaddr_storage addr; // ss_family 0: not resolved (port not filled in)
-    char *why;         // when not resolved: the last reason ("NXDOMAIN"); owned, NULL
+    char *why; // when not resolved: the last reason ("NXDOMAIN"); owned, NULL
 };
+
+struct members_name; // entry of the index by name
 
 struct members {
     struct member *v;
     size_t n, cap;
-    struct strv warnings; // "FILE:LINE:COLUMN: text"
+    struct strv warnings;       // "FILE:LINE:COLUMN: text"
+    struct members_name *index; // kept by the functions below; NULL: empty
 };
 
-#define MEMBERS_INIT                                                                     \
-    {                                                                                    \
-        0                                                                                \
+#define MEMBERS_INIT                                                                   \
+    {                                                                                  \
+        0                                                                              \
     }
 #define MEMBERS_AUTO __attribute__((cleanup(members_free))) struct members
 
 // Append an empty member (slots, max_slots, port -1) of this name.
 struct member *members_add(struct members *m, const char *name, size_t len);
-// Index of a name (compared without case, as DNS does), -1 when absent.
+// Index of a name (compared without case, as DNS does), -1 when absent; the first when
+// several have it. Constant time.
 long members_find(const struct members *m, const char *name, size_t len);
+void members_rename(struct members *m, size_t i, const char *name);
+// Drop the members whose `keep` is false; the others keep their order.
+void members_keep(struct members *m, const bool *keep);
 void members_copy(struct members *to, const struct members *from);
+// `from` is empty afterwards; what `to` held is freed.
+void members_move(struct members *to, struct members *from);
 void members_free(struct members *m);
+// True when both hold the same in the same order, addresses and reasons included.
+bool members_equal(const struct members *a, const struct members *b);
 
 // The address as a literal without port ("10.1.2.3", "fd00::5"), "" when unresolved.
-void members_address(const struct member *m, char *out, size_t size); // INET6_ADDRSTRLEN
+void members_address(const struct member *m, char *out,
+                     size_t size); // INET6_ADDRSTRLEN
 // The address with the member's port filled in; returns its length.
 socklen_t members_sockaddr(const struct member *m, struct sockaddr_storage *out);
 

@@ -1,8 +1,8 @@
 // Where members come from: one interface over all sources, in the event loop.
 //
-// A source never guesses: what it cannot read is an error that names file, line, column and
-// word. Members that are named but have no address yet are reported with the reason, and
-// asked for again (bounded by whoever waits) until source_destroy().
+// A source never guesses: what it cannot read is an error that names file, line, column
+// and word. Members that are named but have no address yet are reported with the
+// reason, and asked for again (bounded by whoever waits) until source_destroy().
 #ifndef MUSTER_HOSTFILE_SOURCE_H
 #define MUSTER_HOSTFILE_SOURCE_H
 
@@ -42,8 +42,8 @@ char *source_describe(const struct source_spec *spec);
 // True when later rounds can bring members that were not there before (DNS).
 bool source_can_grow(const struct source_spec *spec);
 
-// Starts asking from the loop; callbacks never come from inside this call. NULL with err
-// when the spec cannot work at all (bad syntax).
+// Starts asking from the loop; callbacks never come from inside this call. NULL with
+// err when the spec cannot work at all (bad syntax).
 struct source *source_start(struct event_base *base, const struct source_spec *spec,
                             const struct source_ops *ops, void *arg, struct log *log,
                             struct err *err);
