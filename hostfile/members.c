@@ -155,8 +155,11 @@ static bool same_text(const char *a, const char *b)
 
 bool members_equal(const struct members *a, const struct members *b)
 {
-    if (a->n != b->n)
+    if (a->n != b->n || a->warnings.n != b->warnings.n)
         return false;
+    for (size_t i = 0; i < a->warnings.n; i++)
+        if (strcmp(a->warnings.v[i], b->warnings.v[i]) != 0)
+            return false;
     for (size_t i = 0; i < a->n; i++) {
         const struct member *x = &a->v[i], *y = &b->v[i];
         char at_x[INET6_ADDRSTRLEN], at_y[INET6_ADDRSTRLEN];

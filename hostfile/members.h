@@ -53,7 +53,8 @@ void members_copy(struct members *to, const struct members *from);
 // `from` is empty afterwards; what `to` held is freed.
 void members_move(struct members *to, struct members *from);
 void members_free(struct members *m);
-// True when both hold the same in the same order, addresses and reasons included.
+// True when both hold the same in the same order, addresses, reasons and warnings
+// included.
 bool members_equal(const struct members *a, const struct members *b);
 
 // The address as a literal without port ("10.1.2.3", "fd00::5"), "" when unresolved.
