@@ -118,6 +118,13 @@ static const char *type_name(int type)
                                : "?";
 }
 
+// The log is a C string: a NUL stands behind its end.
+static void end_log(struct fakedns *f)
+{
+    buf_append(&f->log, "", 1);
+    f->log.end--;
+}
+
 // False: say nothing.
 static bool answer(struct fakedns *f, const uint8_t *q, size_t len, bool tcp,
                    struct buf *out)
@@ -128,6 +135,7 @@ static bool answer(struct fakedns *f, const uint8_t *q, size_t len, bool tcp,
         return false;
     int type = q[HEADER + n] << 8 | q[HEADER + n + 1];
     buf_printf(&f->log, "%s%s %s\n", type_name(type), tcp ? "/tcp" : "", name);
+    end_log(f);
     if (f->mood == FAKEDNS_SILENT)
         return false;
     bool cut = !tcp && (f->mood == FAKEDNS_TRUNCATED || f->mood == FAKEDNS_PARTIAL);
@@ -211,6 +219,7 @@ struct fakedns *fakedns_create(struct event_base *base)
     at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t len = sizeof at;
     f->base = base;
+    end_log(f);
     // The same port for both: TCP picks one, UDP follows, or the two try again.
     for (;;) {
         at.sin_port = 0;
@@ -288,14 +297,13 @@ void fakedns_remove_value(struct fakedns *f, const char *value)
 
 const char *fakedns_log(const struct fakedns *f)
 {
-    return f->log.mem != NULL ? (const char *)f->log.mem + f->log.start : "";
+    return (const char *)buf_data(&f->log);
 }
 
 void fakedns_clear_log(struct fakedns *f)
 {
     buf_clear(&f->log);
-    buf_append(&f->log, "", 1);
-    buf_clear(&f->log);
+    end_log(f);
 }
 
 void fakedns_destroy(struct fakedns *f)

@@ -6,16 +6,9 @@
 #include "wire/frame.h"
 #include "wire/msg.h"
 
-static const struct frame sample = {.kind = FRAME_PREPARE,
-                                    .seq = 7,
-                                    .ack = 3,
-                                    .job = 0x1122334455667788u,
-                                    .term = 2,
-                                    .attempt = 9,
-                                    .src = 0,
-                                    .dst = 5,
-                                    .body = (const uint8_t *)"hello",
-                                    .len = 5};
+static const struct frame sample = {
+    .kind = FRAME_PREPARE, .seq = 7, .ack = 3, .job = 0x1122334455667788u, .term = 2,
+    .attempt = 9, .src = 0, .dst = 5, .body = (const uint8_t *)"hello", .len = 5};
 
 Test(frame, comes_out_as_it_went_in_byte_by_byte)
 {
