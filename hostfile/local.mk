@@ -1,6 +1,27 @@
 noinst_LIBRARIES += hostfile/libhostfile.a
 hostfile_libhostfile_a_SOURCES = \
+	%D%/addrset.c %D%/addrset.h \
+	%D%/dns.c %D%/dns.h \
+	%D%/dns_parse.c %D%/dns_parse.h \
+	%D%/etchosts.c %D%/etchosts.h \
+	%D%/hostlist.c %D%/hostlist.h \
+	%D%/hostname.c %D%/hostname.h \
+	%D%/hostword.c %D%/hostword.h \
+	%D%/linekeys.c %D%/linekeys.h \
+	%D%/localhost.c %D%/localhost.h \
 	%D%/members.c %D%/members.h \
-	%D%/source.h
+	%D%/names.c %D%/names.h \
+	%D%/natural.c %D%/natural.h \
+	%D%/openmpi.c %D%/openmpi.h \
+	%D%/ownaddr.c %D%/ownaddr.h \
+	%D%/place.c %D%/place.h \
+	%D%/ranges.c %D%/ranges.h \
+	%D%/resolvconf.c %D%/resolvconf.h \
+	%D%/resolver.c %D%/resolver.h \
+	%D%/slurp.c %D%/slurp.h \
+	%D%/source.c %D%/source.h \
+	%D%/source_impl.h \
+	%D%/source_list.c \
+	%D%/source_service.c
 hostfile_libhostfile_a_CPPFLAGS = $(AM_CPPFLAGS) $(CARES_CFLAGS)
 HOSTFILE_LIBS = hostfile/libhostfile.a $(CARES_LIBS)

@@ -26,10 +26,13 @@ struct member {
     char *why; // when not resolved: the last reason ("NXDOMAIN"); owned, NULL
 };
 
+struct members_name; // entry of the index by name
+
 struct members {
     struct member *v;
     size_t n, cap;
-    struct strv warnings; // "FILE:LINE:COLUMN: text"
+    struct strv warnings;       // "FILE:LINE:COLUMN: text"
+    struct members_name *index; // kept by the functions below; NULL: empty
 };
 
 #define MEMBERS_INIT                                                                   \
@@ -40,10 +43,19 @@ struct members {
 
 // Append an empty member (slots, max_slots, port -1) of this name.
 struct member *members_add(struct members *m, const char *name, size_t len);
-// Index of a name (compared without case, as DNS does), -1 when absent.
+// Index of a name (compared without case, as DNS does), -1 when absent; the first when
+// several have it. Constant time.
 long members_find(const struct members *m, const char *name, size_t len);
+void members_rename(struct members *m, size_t i, const char *name);
+// Drop the members whose `keep` is false; the others keep their order.
+void members_keep(struct members *m, const bool *keep);
 void members_copy(struct members *to, const struct members *from);
+// `from` is empty afterwards; what `to` held is freed.
+void members_move(struct members *to, struct members *from);
 void members_free(struct members *m);
+// True when both hold the same in the same order, addresses, reasons and warnings
+// included.
+bool members_equal(const struct members *a, const struct members *b);
 
 // The address as a literal without port ("10.1.2.3", "fd00::5"), "" when unresolved.
 void members_address(const struct member *m, char *out,

@@ -27,6 +27,7 @@ struct source_spec {
     int slots;               // slots of members without a count of their own; -1: none
     const char *resolv_conf; // NULL: /etc/resolv.conf
     const char *hosts_file;  // NULL: /etc/hosts
+    const char *dns_servers; // NULL: those of resolv.conf; "10.96.0.10,127.0.0.1:5353"
 };
 
 struct source_ops {
@@ -47,6 +48,9 @@ bool source_can_grow(const struct source_spec *spec);
 struct source *source_start(struct event_base *base, const struct source_spec *spec,
                             const struct source_ops *ops, void *arg, struct log *log,
                             struct err *err);
+// Ask everything again soon, addresses that are known too: after a member was lost, its
+// name may have a new one. Literals stay. update() comes when something changed.
+void source_recheck(struct source *s);
 void source_destroy(struct source *s); // NULL-safe; also from inside a callback
 
 #endif

@@ -1,0 +1,34 @@
+HOSTFILE_TESTS = \
+	tests/unit/test_dns \
+	tests/unit/test_etchosts \
+	tests/unit/test_hostfile \
+	tests/unit/test_hostfile_cases \
+	tests/unit/test_hostlist \
+	tests/unit/test_members \
+	tests/unit/test_names \
+	tests/unit/test_ranges \
+	tests/unit/test_source
+check_PROGRAMS += $(HOSTFILE_TESTS)
+TESTS += $(HOSTFILE_TESTS)
+HOSTFILE_TEST_LIBS = $(HOSTFILE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
+
+tests_unit_test_dns_SOURCES = %D%/test_dns.c %D%/fakedns.c %D%/fakedns.h
+tests_unit_test_dns_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_etchosts_SOURCES = %D%/test_etchosts.c
+tests_unit_test_etchosts_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_hostfile_SOURCES = %D%/test_hostfile.c
+tests_unit_test_hostfile_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_hostfile_cases_SOURCES = %D%/test_hostfile_cases.c
+tests_unit_test_hostfile_cases_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_hostlist_SOURCES = %D%/test_hostlist.c
+tests_unit_test_hostlist_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_members_SOURCES = %D%/test_members.c
+tests_unit_test_members_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_names_SOURCES = %D%/test_names.c
+tests_unit_test_names_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_ranges_SOURCES = %D%/test_ranges.c
+tests_unit_test_ranges_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_source_SOURCES = %D%/test_source.c %D%/fakedns.c %D%/fakedns.h
+tests_unit_test_source_LDADD = $(HOSTFILE_TEST_LIBS)
+
+EXTRA_DIST += tests/cases/hostfiles

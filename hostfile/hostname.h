@@ -1,0 +1,24 @@
+// What may name a host: address literals and DNS names, told apart strictly.
+#ifndef MUSTER_HOSTFILE_HOSTNAME_H
+#define MUSTER_HOSTFILE_HOSTNAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/socket.h>
+
+#include "hostfile/place.h"
+
+// A strict dotted quad or an IPv6 address (without brackets or zone) into *out (port
+// 0). False for anything else: "010.1.2.3", "10.1.2" and "20260" are no addresses.
+bool hostname_literal(const char *s, size_t len, struct sockaddr_storage *out);
+// Refuses what is neither an address of one host nor a DNS name (HF_BAD_NAME; quotes:
+// HF_SYNTAX; "+n0": HF_RELATIVE_IN_ALLOC). A final dot is allowed.
+int hostname_check(const char *s, size_t len, const struct place *at, struct err *err);
+// True for 127.0.0.0/8 and ::1.
+bool hostname_is_loopback(const struct sockaddr_storage *addr);
+// "localhost", "localhost.", "localhost.localdomain", without case.
+bool hostname_is_localhost(const char *s);
+// This machine's name (uname); never empty. Caller frees.
+char *hostname_own(void);
+
+#endif

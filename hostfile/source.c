@@ -1,0 +1,172 @@
+// Sources: reads what the spec names and starts the engine that resolves it.
+#include "hostfile/source.h"
+
+#include <event2/util.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buf.h"
+#include "common/mem.h"
+#include "hostfile/hostlist.h"
+#include "hostfile/hostname.h"
+#include "hostfile/openmpi.h"
+#include "hostfile/slurp.h"
+#include "hostfile/source_impl.h"
+
+struct source {
+    struct source_env env;
+    struct source_list *list; // one of the two
+    struct source_service *service;
+};
+
+char *source_describe(const struct source_spec *spec)
+{
+    switch (spec->kind) {
+    case SOURCE_LOCAL: return xstrdup("this machine");
+    case SOURCE_HOSTFILE: return xasprintf("hostfile %s", spec->text);
+    case SOURCE_HOSTS: return xasprintf("host list %s", spec->text);
+    case SOURCE_DNS: return xasprintf("headless Service %s", spec->text);
+    case SOURCE_PODS: return xasprintf("pods %s", spec->text);
+    }
+    return xstrdup("source");
+}
+
+bool source_can_grow(const struct source_spec *spec)
+{
+    return spec->kind == SOURCE_DNS;
+}
+
+// ---- what the engines share -------------------------------------------------------
+
+void source_report(struct source_env *env, const struct members *now)
+{
+    if (env->reported && members_equal(&env->last, now))
+        return;
+    members_copy(&env->last, now);
+    env->reported = true;
+    env->ops.update(env->arg, now);
+}
+
+uint64_t source_jitter(uint64_t lo, uint64_t hi)
+{
+    uint32_t r;
+    evutil_secure_rng_get_bytes(&r, sizeof r);
+    return lo + r % (hi - lo + 1);
+}
+
+uint64_t source_pace_next(struct source_pace *pace, size_t questions)
+{
+    enum { A_SECOND = 500, DOUBLINGS = 3 };
+    uint64_t hi = (uint64_t)SOURCE_RETRY_MIN_MS << pace->step;
+    pace->step += pace->step < DOUBLINGS ? 1 : 0;
+    uint64_t wait = source_jitter(hi > SOURCE_RETRY_MIN_MS ? hi / 2 : hi, hi);
+    uint64_t least = questions * 1000 / A_SECOND;
+    return wait > least ? wait : least;
+}
+
+// ---- reading the spec -------------------------------------------------------------
+
+static void add_local(struct members *to)
+{
+    CLEANUP_FREE char *self = hostname_own();
+    struct member *m = members_add(to, self, strlen(self));
+    hostname_literal("127.0.0.1", strlen("127.0.0.1"), &m->addr);
+}
+
+static int read_hostfile(const char *path, struct members *to, struct err *err)
+{
+    CLEANUP_FREE char *self = hostname_own();
+    BUF_AUTO text = BUF_INIT;
+    if (slurp(path, &text, err) < 0)
+        return -1;
+    return openmpi_read((const char *)buf_data(&text), buf_len(&text), path, self, to,
+                        err);
+}
+
+static int read_hosts(const struct source_spec *spec, struct members *to,
+                      struct err *err)
+{
+    CLEANUP_FREE char *self = hostname_own();
+    bool pods = spec->kind == SOURCE_PODS;
+    int bare = spec->slots >= 0 || pods ? spec->slots : 1;
+    return hostlist_read(spec->text, pods ? "--pods" : "--host", bare, self, to, err);
+}
+
+static int read_members(const struct source_spec *spec, struct members *to,
+                        struct err *err)
+{
+    int rc = 0;
+    if (spec->kind == SOURCE_HOSTFILE)
+        rc = read_hostfile(spec->text, to, err);
+    else if (spec->kind == SOURCE_LOCAL)
+        add_local(to);
+    else
+        rc = read_hosts(spec, to, err);
+    for (size_t i = 0; rc == 0 && i < to->n; i++)
+        if (to->v[i].slots < 0)
+            to->v[i].slots = spec->slots;
+    return rc;
+}
+
+static int start_list(struct source *s, const struct source_spec *spec,
+                      struct resolver_config *config, struct err *err)
+{
+    MEMBERS_AUTO members = MEMBERS_INIT;
+    if (read_members(spec, &members, err) < 0)
+        return -1;
+    config->alone = members.n == 1;
+    enum names_kind kind = spec->kind == SOURCE_PODS ? NAMES_POD : NAMES_HOST;
+    s->list = source_list_create(&s->env, &members, kind, config, err);
+    return s->list != NULL ? 0 : -1;
+}
+
+static int start_service(struct source *s, const struct source_spec *spec,
+                         const struct resolver_config *config, struct err *err)
+{
+    struct place at = {.file = "--dns", .column = 1};
+    if (place_check_bytes(&at, spec->text, strlen(spec->text), err) < 0 ||
+        hostname_check(spec->text, strlen(spec->text), &at, err) < 0)
+        return -1;
+    s->service = source_service_create(&s->env, spec->text, spec->slots, config, err);
+    return s->service != NULL ? 0 : -1;
+}
+
+struct source *source_start(struct event_base *base, const struct source_spec *spec,
+                            const struct source_ops *ops, void *arg, struct log *log,
+                            struct err *err)
+{
+    struct source *s = xcalloc(1, sizeof *s);
+    s->env = (struct source_env){.base = base,
+                                 .ops = *ops,
+                                 .arg = arg,
+                                 .log = log,
+                                 .what = source_describe(spec)};
+    struct resolver_config config = {.resolv_conf = spec->resolv_conf,
+                                     .hosts_file = spec->hosts_file,
+                                     .dns_servers = spec->dns_servers};
+    int rc = spec->kind == SOURCE_DNS ? start_service(s, spec, &config, err)
+                                      : start_list(s, spec, &config, err);
+    if (rc == 0)
+        return s;
+    source_destroy(s);
+    return NULL;
+}
+
+void source_recheck(struct source *s)
+{
+    if (s->list != NULL)
+        source_list_recheck(s->list);
+    else
+        source_service_recheck(s->service);
+}
+
+void source_destroy(struct source *s)
+{
+    if (s == NULL)
+        return;
+    source_list_destroy(s->list);
+    source_service_destroy(s->service);
+    members_free(&s->env.last);
+    free(s->env.what);
+    free(s);
+}

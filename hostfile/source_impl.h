@@ -1,0 +1,54 @@
+// What the kinds of sources share: the inside of source.h, for hostfile/source*.c only.
+#ifndef MUSTER_HOSTFILE_SOURCE_IMPL_H
+#define MUSTER_HOSTFILE_SOURCE_IMPL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hostfile/resolver.h"
+#include "hostfile/source.h"
+
+// Where a source reports to, and what it reported last.
+struct source_env {
+    struct event_base *base;
+    struct source_ops ops;
+    void *arg;
+    struct log *log;
+    char *what; // source_describe()
+    struct members last;
+    bool reported;
+};
+
+// update() when something changed since the last report. The callback may destroy the
+// source: nothing may be touched afterwards.
+void source_report(struct source_env *env, const struct members *now);
+
+// How long until the next round: from SOURCE_RETRY_MIN_MS, doubling to _MAX_MS, with
+// jitter, and never more than 500 questions a second.
+enum { SOURCE_RETRY_MIN_MS = 250, SOURCE_RETRY_MAX_MS = 2000 };
+struct source_pace {
+    unsigned step; // rounds in which nothing changed
+};
+uint64_t source_pace_next(struct source_pace *pace, size_t questions);
+// A random number of milliseconds from lo to hi.
+uint64_t source_jitter(uint64_t lo, uint64_t hi);
+
+// Fixed names (hostfile, host list, pods, local). Takes `members` over.
+struct source_list;
+struct source_list *source_list_create(struct source_env *env, struct members *members,
+                                       enum names_kind kind,
+                                       const struct resolver_config *config,
+                                       struct err *err);
+void source_list_recheck(struct source_list *l);
+void source_list_destroy(struct source_list *l);
+
+// A headless Service. `slots` for every member.
+struct source_service;
+struct source_service *source_service_create(struct source_env *env,
+                                             const char *service, int slots,
+                                             const struct resolver_config *config,
+                                             struct err *err);
+void source_service_recheck(struct source_service *s);
+void source_service_destroy(struct source_service *s);
+
+#endif
