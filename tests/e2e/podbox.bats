@@ -64,6 +64,22 @@ FQDN=train.default.svc.cluster.local
     run ! pb exec train-0 sh -c 'echo 1 > /proc/sys/vm/drop_caches'
 }
 
+@test "a pod can run as a user that is not root" {
+    pb up 1 --user 12345:234
+    run -0 pb exec train-0 sh -c 'id -u; id -g; echo $HOME; grep CapEff /proc/self/status'
+    [ "$output" = $'12345\n234\n/\nCapEff:\t0000000000000000' ]
+    run ! pb exec train-0 sh -c 'echo 10.1.2.3 added >> /etc/hosts'
+    [[ "$output" == *"denied"* ]]
+    [ "$(stat -c %u "/proc/$(pb pid train-0)")" = 12345 ]
+}
+
+@test "an MPI program starts in a pod" {
+    [ -x "$MUSTER_BUILDDIR/tests/mpi/hello" ] || skip "no Open MPI when this was built"
+    pb up 1
+    run -0 pb exec train-0 "$MUSTER_BUILDDIR/tests/mpi/hello"
+    [[ "$output" == *"rank 0 of 1 on train-0, shared 1"* ]]
+}
+
 @test "the command is pid 1, its output is the log" {
     pb up 2 --env 'SELF={name} {index} {ip}' -- sh -c 'echo out "$SELF"; echo err >&2; exec sleep 600'
     wait_for 5 grep -q err "/run/podbox/$PODBOX_BED/pods/train-1/log"
@@ -310,7 +326,7 @@ dns() {
     run -0 pb freeze train-0
     [[ "$output" == "frozen by "* ]]
     [[ "$output" != *SIGSTOP* ]] || skip "no cgroup freezer here"
-    PB_LIMIT=1 run ! pb exec train-0 true
+    run -137 timeout -s KILL 1 "$PODBOX" exec train-0 true
     pb thaw train-0
     pb exec train-0 true
 }
