@@ -2,7 +2,7 @@
 #include "tests/podbox/bed.h"
 
 #include <arpa/inet.h>
-#include <ctype.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,7 +142,8 @@ void pod_env(const struct bed *bed, const struct pod *pod, struct strv *env)
 {
     strv_setenv(env, "PATH",
                 "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
-    strv_setenv(env, "HOME", "/root");
+    const struct passwd *pw = bed->uid != 0 ? getpwuid(bed->uid) : NULL;
+    strv_setenv(env, "HOME", bed->uid == 0 ? "/root" : pw != NULL ? pw->pw_dir : "/");
     strv_setenv(env, "HOSTNAME", pod->name);
     CLEANUP_FREE char *api = bed_addr_text(bed, BED_HOST_GATEWAY);
     strv_setenv(env, "KUBERNETES_SERVICE_HOST", api);

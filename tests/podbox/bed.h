@@ -43,6 +43,8 @@ struct bed {
     unsigned next_host;
     unsigned ttl;
     bool ipv6, publish_not_ready;
+    uid_t uid; // of the containers' processes
+    gid_t gid;
     struct strv env;    // NAME=VALUE; {ip} {name} {index} {uid} stand for the pod's own
     struct strv mounts; // volume|secret|bind:NAME:/path
     struct strv command; // empty: pause

@@ -56,12 +56,13 @@ int bed_save(const struct bed *bed, struct err *err)
     for (size_t i = 0; i < bed->npods; i++)
         json_array_append_new(pods, from_pod(&bed->pods[i]));
     json_t *root = json_pack(
-        "{s:s,s:s,s:s,s:i,s:i,s:i,s:b,s:b,s:o,s:o,s:o,s:o,s:o,s:o}", "service",
+        "{s:s,s:s,s:s,s:i,s:i,s:i,s:b,s:b,s:o,s:o,s:o,s:o,s:o,s:o,s:i,s:i}", "service",
         bed->service, "namespace", bed->ns, "domain", bed->domain, "net", (int)bed->net,
         "next_host", (int)bed->next_host, "ttl", (int)bed->ttl, "ipv6", (int)bed->ipv6,
         "publish_not_ready", (int)bed->publish_not_ready, "env", from_strv(&bed->env),
         "mounts", from_strv(&bed->mounts), "command", from_strv(&bed->command),
-        "fabric", from_ident(&bed->fabric), "dns", from_ident(&bed->dns), "pods", pods);
+        "fabric", from_ident(&bed->fabric), "dns", from_ident(&bed->dns), "pods", pods,
+        "uid", (int)bed->uid, "gid", (int)bed->gid);
     CLEANUP_FREE char *path = bed_path(bed, "bed.json");
     CLEANUP_FREE char *text = root != NULL ? json_dumps(root, JSON_INDENT(1)) : NULL;
     json_decref(root);
@@ -92,14 +93,14 @@ static void load_pods(struct bed *bed, json_t *pods)
 static int unpack(struct bed *bed, json_t *root)
 {
     const char *service, *ns, *domain;
-    int net, next, ttl, v6, publish;
+    int net, next, ttl, v6, publish, uid, gid;
     json_t *env, *mounts, *command, *fabric, *dns, *pods;
-    if (json_unpack(root, "{s:s,s:s,s:s,s:i,s:i,s:i,s:b,s:b,s:o,s:o,s:o,s:o,s:o,s:o}",
-                    "service", &service, "namespace", &ns, "domain", &domain, "net",
-                    &net, "next_host", &next, "ttl", &ttl, "ipv6", &v6,
-                    "publish_not_ready", &publish, "env", &env, "mounts", &mounts,
-                    "command", &command, "fabric", &fabric, "dns", &dns, "pods",
-                    &pods) < 0)
+    if (json_unpack(
+            root, "{s:s,s:s,s:s,s:i,s:i,s:i,s:b,s:b,s:o,s:o,s:o,s:o,s:o,s:o,s:i,s:i}",
+            "service", &service, "namespace", &ns, "domain", &domain, "net", &net,
+            "next_host", &next, "ttl", &ttl, "ipv6", &v6, "publish_not_ready", &publish,
+            "env", &env, "mounts", &mounts, "command", &command, "fabric", &fabric,
+            "dns", &dns, "pods", &pods, "uid", &uid, "gid", &gid) < 0)
         return -1;
     bed->service = xstrdup(service);
     bed->ns = xstrdup(ns);
@@ -108,6 +109,8 @@ static int unpack(struct bed *bed, json_t *root)
     bed->next_host = (unsigned)next;
     bed->ttl = (unsigned)ttl;
     bed->ipv6 = v6 != 0;
+    bed->uid = (uid_t)uid;
+    bed->gid = (gid_t)gid;
     bed->publish_not_ready = publish != 0;
     bed->fabric = to_ident(fabric);
     bed->dns = to_ident(dns);

@@ -2,6 +2,7 @@
 #include "tests/podbox/caps.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <linux/capability.h>
 #include <stdint.h>
 #include <sys/prctl.h>
@@ -15,7 +16,7 @@ static const unsigned kept[] = {
     CAP_KILL,    CAP_AUDIT_WRITE,
 };
 
-int caps_drop(struct err *err)
+static int drop(struct err *err)
 {
     uint64_t keep = 0;
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
@@ -37,4 +38,17 @@ int caps_drop(struct err *err)
         return -1;
     }
     return 0;
+}
+
+int caps_become(uid_t uid, gid_t gid, struct err *err)
+{
+    if (drop(err) < 0)
+        return -1;
+    if (uid == 0 && gid == 0)
+        return 0;
+    if (setgroups(0, NULL) == 0 && setresgid(gid, gid, gid) == 0 &&
+        setresuid(uid, uid, uid) == 0)
+        return 0;
+    err_set_errno(err, errno, "cannot become user %u:%u", (unsigned)uid, (unsigned)gid);
+    return -1;
 }

@@ -48,10 +48,10 @@ int cmd_cut(const char *name, int argc, char **argv, struct err *err)
     struct target t;
     bool cut = strcmp(argv[0], "cut") == 0;
     int rc = target_take(&t, name, argc, argv, err);
-    for (size_t i = 0; rc == 0 && i < t.n; i++) {
-        rc = net_cut(t.bed, t.pods[i], cut, err);
+    for (size_t i = 0; rc == 0 && i < t.n; i++)
         t.pods[i]->cut = cut;
-    }
+    if (rc == 0)
+        rc = net_apply_cuts(t.bed, err);
     if (rc == 0)
         rc = bed_save(t.bed, err);
     target_leave(&t);

@@ -64,7 +64,11 @@ static int enter(const struct job *job, struct err *err)
                       job->pod->name);
         return -1;
     }
-    return caps_drop(err);
+    if (caps_become(job->bed->uid, job->bed->gid, err) < 0)
+        return -1;
+    if (!job->detach)
+        prctl(PR_SET_PDEATHSIG, SIGKILL); // the change of user has cleared it
+    return 0;
 }
 
 static int become(const struct job *job, struct err *err)
@@ -230,6 +234,8 @@ static int parse(struct job *job, struct bed *bed, int argc, char **argv,
         return cmd_usage("exec", "want POD [-d] [--env NAME=VALUE]... CMD ARGS...",
                          err);
     pod_env(bed, job->pod, &job->env);
+    if (isatty(0) != 0 && getenv("TERM") != NULL)
+        strv_setenv(&job->env, "TERM", getenv("TERM"));
     for (size_t i = 0; i < env.n; i++)
         strv_putenv(&job->env, env.v[i]);
     return 0;

@@ -103,7 +103,10 @@ static int replace(struct bed *bed, struct pod *pod, bool same_address, struct e
     if (uid == NULL)
         return -1;
     snprintf(pod->uid, sizeof pod->uid, "%.36s", uid);
+    bool was_cut = pod->cut;
     pod->cut = false;
+    if (was_cut && net_apply_cuts(bed, err) < 0)
+        return -1;
     if (!same_address)
         pod->host = bed_take_host(bed);
     if (bed_save(bed, err) < 0 ||

@@ -94,6 +94,19 @@ static void add_names(struct options *o, const char *list)
     }
 }
 
+// UID[:GID], as runAsUser and runAsGroup: numbers only.
+static int set_user(struct bed *bed, const char *value, struct err *err)
+{
+    unsigned uid, gid = 0;
+    char rest;
+    int n = sscanf(value, "%u:%u%c", &uid, &gid, &rest);
+    if (n != 2 && (n != 1 || strspn(value, "0123456789") != strlen(value)))
+        return cmd_usage("up", "--user wants UID or UID:GID", err);
+    bed->uid = uid;
+    bed->gid = gid;
+    return 0;
+}
+
 static const struct option long_options[] = {
     {"name", required_argument, NULL, 'n'},
     {"names", required_argument, NULL, 'N'},
@@ -108,6 +121,7 @@ static const struct option long_options[] = {
     {"secret", required_argument, NULL, 'k'},
     {"bind", required_argument, NULL, 'b'},
     {"env", required_argument, NULL, 'e'},
+    {"user", required_argument, NULL, 'u'},
     {NULL, 0, NULL, 0},
 };
 
@@ -128,6 +142,7 @@ static int take_option(struct bed *bed, struct options *o, int c, struct err *er
     case 'k': return add_secret(bed, optarg, err);
     case 'b': return add_bind(bed, optarg, err);
     case 'e': return strv_putenv(&bed->env, optarg), 0;
+    case 'u': return set_user(bed, optarg, err);
     default: return cmd_usage("up", "unknown option, or one without its value", err);
     }
 }

@@ -65,13 +65,26 @@ int net_unplug(const struct bed *bed, const struct pod *pod, struct err *err)
     return batch(bed, &b, err);
 }
 
-int net_cut(const struct bed *bed, const struct pod *pod, bool cut, struct err *err)
+int net_apply_cuts(const struct bed *bed, struct err *err)
 {
-    enum { STATE_DISABLED = 0, STATE_FORWARDING = 3 };
-    BUF_AUTO b = BUF_INIT;
-    buf_printf(&b, "link set p%u type bridge_slave state %d\n", pod->index,
-               cut ? STATE_DISABLED : STATE_FORWARDING);
-    return batch(bed, &b, err);
+    static const char *const argv[] = {"nft", "-f", "-", NULL};
+    BUF_AUTO ports = BUF_INIT, b = BUF_INIT;
+    for (const struct pod *p = bed->pods; p < bed->pods + bed->npods; p++)
+        if (p->cut)
+            buf_printf(&ports, "%s\"p%u\"", buf_len(&ports) > 0 ? ", " : "", p->index);
+    bool any = buf_len(&ports) > 0;
+    CLEANUP_FREE char *set = buf_steal_str(&ports);
+    buf_append_str(&b, "flush ruleset\n");
+    if (any)
+        buf_printf(&b,
+                   "table bridge cut {\n"
+                   "chain in { type filter hook prerouting priority 0; "
+                   "iifname { %s } drop; }\n"
+                   "chain out { type filter hook postrouting priority 0; "
+                   "oifname { %s } drop; }\n}\n",
+                   set, set);
+    CLEANUP_FREE char *rules = buf_steal_str(&b);
+    return ns_run(&bed->fabric, argv, rules, err);
 }
 
 // ---- inside the pod ---------------------------------------------------------

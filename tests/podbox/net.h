@@ -9,8 +9,9 @@ int net_fabric_up(const struct bed *bed, struct err *err);
 // The cables of pods[first..first+n): one end in the fabric, eth0 in the sandbox.
 int net_plug(const struct bed *bed, size_t first, size_t n, struct err *err);
 int net_unplug(const struct bed *bed, const struct pod *pod, struct err *err);
-// Silent loss: the port drops everything, the pod's link stays up.
-int net_cut(const struct bed *bed, const struct pod *pod, bool cut, struct err *err);
+// Silent loss: the ports of all pods that are `cut` drop everything, both ways, while
+// their links stay up. Replaces what was applied before.
+int net_apply_cuts(const struct bed *bed, struct err *err);
 // In the pod's own namespace: lo, eth0, address, default route.
 int net_configure(const struct bed *bed, const struct pod *pod, struct err *err);
 

@@ -63,11 +63,11 @@ static int pid1(const struct bed *bed, const struct pod *pod, struct err *err)
 {
     CLEANUP_FREE char *group = cgroup_dir(bed, pod);
     CLEANUP_FREE char *log = pod_path(bed, pod, "log");
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     setsid();
     if (cgroup_join(group, err) < 0 || redirect(log, err) < 0 ||
-        rootfs_enter(bed, pod, err) < 0 || caps_drop(err) < 0)
+        rootfs_enter(bed, pod, err) < 0 || caps_become(bed->uid, bed->gid, err) < 0)
         return -1;
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // after the change of user
     return be_command(bed, pod, err);
 }
 
@@ -112,10 +112,10 @@ int shim_main(const struct bed *bed, const struct pod *pod, struct err *err)
             boot_say_error(BOOT_FD, err);
         _exit(127);
     }
-    struct ident id = ident_of(pid);
-    CLEANUP_FREE char *line = xasprintf("%d %llu\n", (int)pid, id.start);
     if (pid < 0)
         return err_set_errno(err, errno, "cannot make a container"), -1;
+    struct ident id = ident_of(pid);
+    CLEANUP_FREE char *line = xasprintf("%d %llu\n", (int)pid, id.start);
     if (note(bed, pod, "container", line, err) < 0 || write(gate[1], "g", 1) != 1)
         return -1;
     close(BOOT_FD);
