@@ -47,7 +47,7 @@ static void check_idle_exits(struct job *j)
             continue;
         struct verdict_rank t = job_rank_text(j, r);
         job_fail(
-            j, 1,
+            j, VERDICT_ERROR, 1,
             "rank %u on %s (%s, pid %u) ended with exit code 0 without MPI_Init while "
             "other ranks wait for it there",
             r, t.member, t.address, t.pid);
@@ -101,9 +101,10 @@ static void on_failed(struct job *j, const struct frame *f, struct group_member 
     Muster__Failed *msg = msg_unpack(f, &muster__failed__descriptor, NULL);
     CLEANUP_FREE char *name = group_member_text(m);
     if (msg != NULL)
-        job_fail(
-            j, msg->code > 0 && msg->code < 256 ? (int)msg->code : VERDICT_OWN_FAILURE,
-            "member %s: %s", name, msg->text);
+        job_fail(j, VERDICT_LOSS,
+                 msg->code > 0 && msg->code < 256 ? (int)msg->code
+                                                  : VERDICT_OWN_FAILURE,
+                 "member %s: %s", name, msg->text);
     msg_free(msg);
 }
 

@@ -41,7 +41,7 @@ rank_pid() { pids_of "$1" tests/mpi/hang | head -1; }
 }
 
 @test "of a PMIx server: the job ends and says so" {
-  kill -KILL "$(pids_of train-3 ' [^ ]*muster-pmixd$' | head -1)"
+  kill -KILL "$(pids_of train-3 '^[0-9]+ [^ ]*muster-pmixd$' | head -1)"
   ends_within "$bound" "$launcher_job"
   [ "$code" = 125 ]
   grep -q '^muster: member train-3.*PMIx server' "$out"
