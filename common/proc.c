@@ -252,8 +252,8 @@ static bool is_one_of(pid_t pid, const pid_t *pids, size_t n)
 }
 
 // Walks up from *e: is root above it, and none of `keep` on the way (nor *e itself)?
-static bool descends(const struct entry *all, size_t n, const struct entry *e, pid_t root,
-                     const pid_t *keep, size_t nkeep)
+static bool descends(const struct entry *all, size_t n, const struct entry *e,
+                     pid_t root, const pid_t *keep, size_t nkeep)
 {
     for (size_t steps = 0; e != NULL && steps <= n; steps++) {
         if (is_one_of(e->pid, keep, nkeep))

@@ -11,7 +11,7 @@
 struct source_opts {
     struct source_spec spec; // SOURCE_LOCAL when no option names a source; the texts
                              // are argv's
-    const char *option; // that named the source, NULL: none
+    const char *option;      // that named the source, NULL: none
 };
 
 void source_opts_init(struct source_opts *opts);

@@ -110,8 +110,7 @@ Test(map, node_names_are_hostnames_when_these_differ)
     nodes[1].hostname = "train-0";
     map_node_names(nodes, 2, out);
     cr_assert_str_eq(out[1], "n1");
-    nodes[1].name =
-        "a-name-of-fifty-seven-bytes-that-libpmix-cannot-hold-at-a";
+    nodes[1].name = "a-name-of-fifty-seven-bytes-that-libpmix-cannot-hold-at-a";
     map_node_names(nodes, 2, out);
     cr_assert_str_eq(out[0], "10.0.0.1");
 }
