@@ -88,7 +88,7 @@ char *zone_file(const struct bed *bed, enum zone zone)
     buf_printf(&b, "%s %u NS ns.dns.%s.\n", name, bed->ttl, bed->domain);
     if (zone == ZONE_CLUSTER) {
         buf_printf(&b, "ns.dns.%s %u A %s\n", name, bed->ttl, dns);
-        buf_printf(&b, "dns-version.%s %u TXT \"1.1.0\"\n", name, bed->ttl);
+        buf_printf(&b, "dns-version.%s 28800 TXT \"1.1.0\"\n", name);
     }
     for (size_t i = 0; i < bed->npods; i++) {
         struct record r[RECORDS_MAX];
