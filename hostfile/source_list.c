@@ -27,6 +27,7 @@ struct source_list {
     struct source_pace pace;
     unsigned round;
     size_t pending; // questions of this round without an answer, and one while asking
+    bool failed;    // nothing more comes
 };
 
 // ---- answers --------------------------------------------------------------------
@@ -92,6 +93,7 @@ static void fail_twins(struct source_list *l, const struct member *a,
     err_set_kind(&err, "HF_DUP_ADDRESS", 0,
                  "%s: HF_DUP_ADDRESS: %s and %s are one host, %s: keep one of them",
                  l->env->what, first, second, at);
+    l->failed = true;
     loop_timer_disarm(l->timer);
     l->env->ops.failed(l->env->arg, &err); // may destroy us
 }
@@ -183,7 +185,7 @@ void source_list_recheck(struct source_list *l)
     for (size_t i = 0; i < l->members.n; i++)
         l->items[i].ask = l->items[i].ask || l->items[i].round > 0;
     l->pace.step = 0;
-    if (l->pending == 0)
+    if (l->pending == 0 && !l->failed)
         loop_timer_arm(l->timer, source_pace_next(&l->pace, l->members.n));
 }
 

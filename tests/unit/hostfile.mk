@@ -7,6 +7,7 @@ HOSTFILE_TESTS = \
 	tests/unit/test_members \
 	tests/unit/test_names \
 	tests/unit/test_ranges \
+	tests/unit/test_roll \
 	tests/unit/test_source
 check_PROGRAMS += $(HOSTFILE_TESTS)
 TESTS += $(HOSTFILE_TESTS)
@@ -28,6 +29,8 @@ tests_unit_test_names_SOURCES = %D%/test_names.c
 tests_unit_test_names_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_ranges_SOURCES = %D%/test_ranges.c
 tests_unit_test_ranges_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_roll_SOURCES = %D%/test_roll.c %D%/fakedns.c %D%/fakedns.h
+tests_unit_test_roll_LDADD = $(HOSTFILE_TEST_LIBS) $(JANSSON_LIBS)
 tests_unit_test_source_SOURCES = %D%/test_source.c %D%/fakedns.c %D%/fakedns.h
 tests_unit_test_source_LDADD = $(HOSTFILE_TEST_LIBS)
 
