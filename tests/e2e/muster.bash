@@ -1,4 +1,5 @@
 # Helpers for tests that run muster on emulated pods. Load after helper.bash.
+# shellcheck disable=SC2034  # what functions set for the tests that load this
 
 muster=$MUSTER_BUILDDIR/launcher/muster
 podbox=$PODBOX
