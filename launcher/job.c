@@ -188,14 +188,12 @@ void job_event(struct job *j, enum job_event ev)
 // ---- discover ---------------------------------------------------------------
 
 // A Service may show more members than the job was told to take: the first are taken.
-static void cut_to_members(struct job *j, struct members *all)
+static void cut_to_members(const struct job *j, struct members *all)
 {
-    while (j->opts->members > 0 && all->n > j->opts->members) {
-        struct member *last = &all->v[--all->n];
-        free(last->name);
-        free(last->user);
-        free(last->why);
-    }
+    CLEANUP_FREE bool *keep = xcalloc(all->n, sizeof *keep);
+    for (size_t i = 0; i < all->n; i++)
+        keep[i] = j->opts->members == 0 || i < j->opts->members;
+    members_keep(all, keep);
 }
 
 static bool enough_slots(struct job *j, struct err *err)
@@ -215,6 +213,17 @@ static bool enough_slots(struct job *j, struct err *err)
     return false;
 }
 
+// What a file's reader took with a doubt is told once; what DNS has to say of a Service
+// changes, and stands in the progress line.
+static void tell_warnings(struct job *j)
+{
+    const struct strv *w = &j->group.members.warnings;
+    for (size_t i = 0; i < w->n && !j->warned && !source_can_grow(&j->opts->source);
+         i++)
+        log_warn(j->conf.log, "%s", w->v[i]);
+    j->warned = true;
+}
+
 static void on_update(void *arg, const struct members *members)
 {
     struct job *j = arg;
@@ -228,6 +237,7 @@ static void on_update(void *arg, const struct members *members)
     events_write(j->conf.events, "members",
                  json_pack("{s:i, s:i}", "known", (int)j->group.n, "found",
                            (int)group_found(&j->group)));
+    tell_warnings(j);
     if (!source_can_grow(&j->opts->source) && !enough_slots(j, &err)) {
         job_fail(j, VERDICT_ORDER, VERDICT_OWN_FAILURE, "%s", err_text(&err));
         return;
@@ -261,8 +271,11 @@ static char *waiting_text(struct job *j)
         CLEANUP_FREE char *m = buf_steal_str(&missing);
         buf_printf(&text, "; waiting for %s", m);
     } else if (want > j->group.n) {
+        const struct strv *w = &j->group.members.warnings;
         CLEANUP_FREE char *source = source_describe(&j->opts->source);
         buf_printf(&text, "; waiting for %u more in %s", want - j->group.n, source);
+        if (w->n > 0)
+            buf_printf(&text, " (%s)", w->v[w->n - 1]);
     }
     return buf_steal_str(&text);
 }

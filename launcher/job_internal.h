@@ -32,7 +32,8 @@ struct job {
     char *nspace; // of this attempt
 
     struct source *source;
-    bool local; // one member, this machine, reached over a socketpair
+    bool warned; // the source's warnings were told
+    bool local;  // one member, this machine, reached over a socketpair
     pid_t local_agent;
     struct group group;
     Muster__Attach *attach;

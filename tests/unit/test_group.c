@@ -13,7 +13,7 @@ static void three(struct group *g)
 {
     MEMBERS_AUTO m = MEMBERS_INIT;
     for (int i = 0; i < 3; i++) {
-        char name[16];
+        char name[32];
         snprintf(name, sizeof name, "train-%d", i);
         struct member *one = members_add(&m, name, strlen(name));
         struct sockaddr_in *a = (void *)&one->addr;
