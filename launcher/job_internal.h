@@ -74,6 +74,9 @@ bool job_settling(const struct job *j);
 // Position hosted by a vertex, NULL when it hosts none.
 const struct map_position *job_position(const struct job *j, uint32_t vertex);
 
+// job_discover.c: the way to a whole group.
+int job_discover_start(struct job *j, struct err *err);
+
 // job_connect.c: the way to attached members.
 void job_connect_start(struct job *j);
 void job_member_lost(struct job *j, uint32_t vertex, const char *why);

@@ -10,6 +10,7 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/job.c %D%/job.h %D%/job_internal.h \
 	%D%/job_coll.c \
 	%D%/job_connect.c \
+	%D%/job_discover.c \
 	%D%/job_fsm.c %D%/job_fsm.h \
 	%D%/job_output.c \
 	%D%/job_plan.c %D%/job_plan.h \

@@ -118,8 +118,8 @@ EOF
 
 @test "variables of torch, DeepSpeed, Open MPI and MPICH are there, the launcher's are not" {
   run env SLURM_JOBID=5 PMIX_RANK=9 OMPI_COMM_WORLD_SIZE=77 "$muster" run -n 2 sh -c '
-    [ "$RANK" = 1 ] && env | sort'
-  [ "$status" = 1 ] # rank 0's test is false
+    [ "$RANK" = 0 ] || env | sort'
+  [ "$status" = 0 ]
   for want in RANK=1 WORLD_SIZE=2 LOCAL_RANK=1 LOCAL_WORLD_SIZE=2 NODE_RANK=0 GROUP_RANK=0 \
     MASTER_ADDR=127.0.0.1 OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 PMI_RANK=1 \
     PMI_SIZE=2 MUSTER_RANK=1; do

@@ -1,0 +1,78 @@
+// Discover: from a source to a group that is whole.
+#include "common/log.h"
+#include "common/mem.h"
+#include "hostfile/source.h"
+#include "launcher/job_internal.h"
+
+// A Service may show more members than the job was told to take: the first are taken.
+static void cut_to_members(const struct job *j, struct members *all)
+{
+    CLEANUP_FREE bool *keep = xcalloc(all->n, sizeof *keep);
+    for (size_t i = 0; i < all->n; i++)
+        keep[i] = j->opts->members == 0 || i < j->opts->members;
+    members_keep(all, keep);
+}
+
+static bool enough_slots(struct job *j, struct err *err)
+{
+    uint64_t have = 0;
+    for (uint32_t i = 0; i < j->group.n; i++) {
+        if (j->group.v[i].member->slots < 0)
+            return true; // the agents will tell
+        have += (uint64_t)j->group.v[i].member->slots;
+    }
+    const struct map_request *rq = &j->opts->map;
+    if (rq->oversubscribe || rq->ranks <= have)
+        return true;
+    err_set(err,
+            "not enough slots: %u ranks wanted (-n), the %u members of %s have %llu",
+            rq->ranks, j->group.n, j->opts->source.text, (unsigned long long)have);
+    return false;
+}
+
+// What a file's reader took with a doubt is told once; what DNS has to say of a Service
+// changes, and stands in the progress line.
+static void tell_warnings(struct job *j)
+{
+    const struct strv *w = &j->group.members.warnings;
+    for (size_t i = 0; i < w->n && !j->warned && !source_can_grow(&j->opts->source);
+         i++)
+        log_warn(j->conf.log, "%s", w->v[i]);
+    j->warned = true;
+}
+
+static void on_update(void *arg, const struct members *members)
+{
+    struct job *j = arg;
+    MEMBERS_AUTO all = MEMBERS_INIT;
+    ERR_AUTO err = ERR_INIT;
+    if (j->state != JOB_DISCOVER)
+        return;
+    members_copy(&all, members);
+    cut_to_members(j, &all);
+    group_update(&j->group, &all);
+    events_write(j->conf.events, "members",
+                 json_pack("{s:i, s:i}", "known", (int)j->group.n, "found",
+                           (int)group_found(&j->group)));
+    tell_warnings(j);
+    if (!source_can_grow(&j->opts->source) && !enough_slots(j, &err)) {
+        job_fail(j, VERDICT_ORDER, VERDICT_OWN_FAILURE, "%s", err_text(&err));
+        return;
+    }
+    if (j->group.n > 0 && group_found(&j->group) == j->group.n &&
+        j->group.n >= j->opts->members)
+        job_event(j, JOB_EV_FOUND);
+}
+
+static void on_source_failed(void *arg, const struct err *err)
+{
+    struct job *j = arg;
+    job_fail(j, VERDICT_ORDER, VERDICT_OWN_FAILURE, "%s", err_text(err));
+}
+
+int job_discover_start(struct job *j, struct err *err)
+{
+    static const struct source_ops ops = {on_update, on_source_failed};
+    j->source = source_start(j->conf.base, &j->opts->source, &ops, j, j->conf.log, err);
+    return j->source != NULL ? 0 : -1;
+}
