@@ -92,8 +92,6 @@ static void enter_start(struct job *j)
     Muster__Go go = MUSTER__GO__INIT;
     go.master_address = j->prepare->positions[0]->address;
     go.master_port = j->master_port;
-    progress_clear(j->progress);
-    loop_timer_disarm(j->tick);
     job_send(j, FRAME_GO, TREE_ALL, &go.base);
 }
 
@@ -105,10 +103,16 @@ static void send_stop(struct job *j, uint32_t grace_ms)
     loop_timer_arm(j->stop_timer, grace_ms + KILL_BOUND_MS + STOP_MARGIN_MS);
 }
 
+// Nothing is waited for any more: the terminal belongs to the ranks.
+void job_progress_end(struct job *j)
+{
+    loop_timer_disarm(j->tick);
+    progress_clear(j->progress);
+}
+
 static void enter_stop(struct job *j)
 {
-    progress_clear(j->progress);
-    loop_timer_disarm(j->tick);
+    job_progress_end(j);
     j->stop_ms = loop_now_ms();
     // After a good end what is left (a rank's grandchildren) has nothing to save.
     send_stop(j, j->verdict.failed && j->interrupts < 2 ? j->opts->grace_ms : 0);
@@ -131,8 +135,7 @@ static void enter_drain(struct job *j)
 
 static void enter_close(struct job *j)
 {
-    progress_clear(j->progress);
-    loop_timer_disarm(j->tick);
+    job_progress_end(j);
     loop_timer_disarm(j->wait_timer);
     source_destroy(j->source);
     j->source = NULL;
@@ -162,6 +165,7 @@ static void enter(struct job *j)
     case JOB_CONNECT: enter_connect(j); break;
     case JOB_PREPARE: enter_prepare(j); break;
     case JOB_START: enter_start(j); break;
+    case JOB_RUN: job_progress_end(j); break;
     case JOB_STOP: enter_stop(j); break;
     case JOB_DRAIN: enter_drain(j); break;
     case JOB_CLOSE: enter_close(j); break;
@@ -196,6 +200,8 @@ static char *waiting_text(struct job *j)
                group_attached(&j->group));
     if (j->state > JOB_CONNECT) {
         buf_printf(&text, ", %u/%u ready", j->ready, j->map.npositions);
+        if (j->state == JOB_START)
+            buf_printf(&text, ", ranks started on %u", j->started);
         return buf_steal_str(&text);
     }
     enum group_state below = j->state == JOB_DISCOVER ? GROUP_FOUND : GROUP_ATTACHED;

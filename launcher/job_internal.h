@@ -71,6 +71,8 @@ void job_fail(struct job *j, enum verdict_strength strength, int code, const cha
               ...) __attribute__((format(printf, 4, 5)));
 // Ranks are being stopped for a cause, and the true one may still be on its way.
 bool job_settling(const struct job *j);
+// Take the progress line away: ranks print now.
+void job_progress_end(struct job *j);
 // Position hosted by a vertex, NULL when it hosts none.
 const struct map_position *job_position(const struct job *j, uint32_t vertex);
 

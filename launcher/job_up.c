@@ -163,6 +163,7 @@ static void on_stopped(struct job *j, const struct frame *f, struct group_member
 static void on_output(struct job *j, const struct frame *f)
 {
     Muster__Output *m = msg_unpack(f, &muster__output__descriptor, NULL);
+    job_progress_end(j);
     if (m != NULL && m->data.len > 0)
         output_data(j->output, m->rank, m->stream, m->data.data, m->data.len);
     if (m != NULL && m->eof)
