@@ -18,6 +18,7 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/ranges.c %D%/ranges.h \
 	%D%/resolvconf.c %D%/resolvconf.h \
 	%D%/resolver.c %D%/resolver.h \
+	%D%/roll.c %D%/roll.h \
 	%D%/slurp.c %D%/slurp.h \
 	%D%/source.c %D%/source.h \
 	%D%/source_impl.h \

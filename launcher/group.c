@@ -8,10 +8,8 @@
 
 void group_free(struct group *g)
 {
-    for (uint32_t i = 0; i < g->n; i++) {
+    for (uint32_t i = 0; i < g->n; i++)
         free(g->v[i].why);
-        free(g->v[i].hostname);
-    }
     free(g->v);
     members_free(&g->members);
     *g = (struct group){0};
@@ -54,14 +52,6 @@ void group_set_why(struct group_member *m, const char *why)
 {
     free(m->why);
     m->why = xstrdup(why);
-}
-
-void group_greeted(struct group_member *m, const Muster__Hello *hello)
-{
-    m->state = GROUP_ATTACHED;
-    m->cpus = hello->cpus;
-    free(m->hostname);
-    m->hostname = xstrdup(hello->hostname);
 }
 
 char *group_member_text(const struct group_member *m)

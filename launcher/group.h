@@ -11,7 +11,6 @@
 
 #include "common/buf.h"
 #include "hostfile/members.h"
-#include "wire/muster.pb-c.h"
 
 enum group_state { GROUP_MISSING, GROUP_FOUND, GROUP_ATTACHED, GROUP_LOST };
 
@@ -20,8 +19,6 @@ struct group_member {
     const struct member *member; // of the group's own copy
     char address[64];            // literal, "" while missing
     char *why;                   // last reason while not attached; owned, NULL
-    char *hostname;              // from its greeting; owned, NULL before
-    uint32_t cpus;
     bool ready, started, stopped;
 };
 
@@ -43,7 +40,6 @@ static inline struct group_member *group_at(struct group *g, uint32_t vertex)
     return &g->v[vertex - 1];
 }
 void group_set_why(struct group_member *m, const char *why);
-void group_greeted(struct group_member *m, const Muster__Hello *hello);
 // "train-2: NXDOMAIN, train-3 (10.0.0.7): connection refused": what is not attached (or
 // not found), at most `max` members and then a count.
 void group_describe_missing(const struct group *g, enum group_state below, unsigned max,

@@ -80,7 +80,7 @@ bool job_settling(const struct job *j)
 static void enter_prepare(struct job *j)
 {
     loop_timer_disarm(j->wait_timer);
-    j->prepare = job_plan_prepare(&j->group, &j->map, j->opts, j->key, j->nspace);
+    j->prepare = job_plan_prepare(j->roll, &j->map, j->opts, j->nspace);
     j->ranks = xcalloc(j->map.ranks, sizeof *j->ranks);
     job_coll_start(j);
     job_output_start(j);
@@ -295,6 +295,7 @@ void job_destroy(struct job *j)
     msg_free(j->prepare);
     msg_free(j->attach);
     map_free(&j->map);
+    roll_destroy(j->roll);
     group_free(&j->group);
     loop_timer_free(j->wait_timer);
     loop_timer_free(j->stop_timer);

@@ -14,14 +14,21 @@ static int make_map(struct job *j, struct err *err)
     CLEANUP_FREE struct map_member *m = xcalloc(j->group.n, sizeof *m);
     struct map_request rq = j->opts->map;
     for (uint32_t i = 0; i < j->group.n; i++) {
-        const struct group_member *gm = &j->group.v[i];
-        int slots = gm->member->slots;
-        m[i].name = gm->member->name;
-        m[i].slots = slots >= 0 ? (uint32_t)slots : gm->cpus;
+        int slots = j->group.v[i].member->slots;
+        m[i].name = j->roll->members[i].name;
+        m[i].slots = slots >= 0 ? (uint32_t)slots : j->roll->members[i].cpus;
     }
     // Without a group nobody said how much this machine may be used: as much as asked.
     rq.oversubscribe = rq.oversubscribe || j->local;
     return map_block(m, j->group.n, &rq, &j->map, err);
+}
+
+static int seat(struct job *j, struct err *err)
+{
+    CLEANUP_FREE uint32_t *members = xcalloc(j->map.npositions, sizeof *members);
+    for (uint32_t i = 0; i < j->map.npositions; i++)
+        members[i] = j->map.positions[i].member;
+    return roll_seat(j->roll, members, j->map.npositions, err);
 }
 
 static void connected_if_all(struct job *j)
@@ -29,7 +36,7 @@ static void connected_if_all(struct job *j)
     if (group_attached(&j->group) < j->group.n)
         return;
     ERR_AUTO err = ERR_INIT;
-    if (make_map(j, &err) < 0)
+    if (make_map(j, &err) < 0 || seat(j, &err) < 0)
         job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE, "%s", err_text(&err));
     else
         job_event(j, JOB_EV_CONNECTED);
@@ -38,10 +45,17 @@ static void connected_if_all(struct job *j)
 void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *hello)
 {
     struct group_member *m = group_at(&j->group, vertex);
-    group_greeted(m, hello);
+    if (hello->incarnation.len != ROLL_INCARNATION_BYTES) {
+        job_member_missing(j, vertex, "its agent's greeting has no incarnation", true);
+        return;
+    }
+    m->state = GROUP_ATTACHED;
+    roll_greet(j->roll, vertex - 1, hello->incarnation.data, hello->hostname,
+               hello->cpus);
     events_write(j->conf.events, "attached",
                  json_pack("{s:s, s:s, s:s, s:i}", "member", m->member->name, "address",
-                           m->address, "hostname", m->hostname, "cpus", (int)m->cpus));
+                           m->address, "hostname", hello->hostname, "cpus",
+                           (int)hello->cpus));
     connected_if_all(j);
 }
 
@@ -143,7 +157,8 @@ void job_connect_start(struct job *j)
     static const struct branch_ops ops = {job_up_frame, on_attached, on_missing,
                                           on_lost};
     ERR_AUTO err = ERR_INIT;
-    j->attach = job_plan_attach(&j->group, j->opts, j->key);
+    j->roll = roll_create(j->key, 1, &j->group.members);
+    j->attach = job_plan_attach(j->roll, j->opts);
     j->tree = (struct tree){.vertices = j->group.n + 1, .fanout = j->opts->fanout};
     struct branch_conf conf = {.link = {.base = j->conf.base,
                                         .keys = j->conf.keys,

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include "hostfile/roll.h"
 #include "launcher/events.h"
 #include "launcher/group.h"
 #include "launcher/job.h"
@@ -28,14 +29,15 @@ struct job {
     enum job_state state;
     struct verdict verdict;
     uint64_t id;
-    char *key;    // --job, or the id
+    char *key;    // of the job: the id in hexadecimal
     char *nspace; // of this attempt
 
     struct source *source;
     bool warned; // the source's warnings were told
     bool local;  // one member, this machine, reached over a socketpair
     pid_t local_agent;
-    struct group group;
+    struct group group; // their states, as seen from here
+    struct roll *roll;  // from connect on
     Muster__Attach *attach;
     struct tree tree;
     struct branch *branch;

@@ -14,24 +14,23 @@ static char **copy_strings(char *const *texts, size_t n)
     return copy;
 }
 
-Muster__Attach *job_plan_attach(const struct group *g, const struct opts *o,
-                                const char *job_key)
+Muster__Attach *job_plan_attach(const struct roll *roll, const struct opts *o)
 {
     Muster__Attach *a = xmalloc(sizeof *a);
     muster__attach__init(a);
     a->fanout = o->fanout;
     a->orphan_grace_ms = o->orphan_grace_ms;
     a->connect_ms = o->wait_ms;
-    a->job_key = xstrdup(job_key);
-    a->n_members = g->n;
-    a->members = xcalloc(g->n, sizeof(Muster__Member *));
-    for (uint32_t i = 0; i < g->n; i++) {
-        const struct member *m = g->v[i].member;
+    a->job_key = xstrdup(roll->job_key);
+    a->n_members = roll->nmembers;
+    a->members = xcalloc(roll->nmembers, sizeof(Muster__Member *));
+    for (uint32_t i = 0; i < roll->nmembers; i++) {
+        const struct roll_member *m = &roll->members[i];
         Muster__Member *pm = a->members[i] = xmalloc(sizeof *pm);
         muster__member__init(pm);
         pm->name = xstrdup(m->name);
-        pm->address = xstrdup(g->v[i].address);
-        pm->port = m->port > 0 ? (uint32_t)m->port : MEMBERS_DEFAULT_PORT;
+        pm->address = xstrdup(m->address);
+        pm->port = m->port;
     }
     return a;
 }
@@ -41,15 +40,14 @@ static bool is_loopback(const char *address)
     return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
 }
 
-static Muster__Position *make_position(const struct group *g,
+static Muster__Position *make_position(const struct roll *roll,
                                        const struct map_position *at, const char *node)
 {
     Muster__Position *p = xmalloc(sizeof *p);
     muster__position__init(p);
-    const struct group_member *m = &g->v[at->member];
     p->vertex = at->member + 1;
-    p->name = xstrdup(m->member->name);
-    p->address = xstrdup(m->address);
+    p->name = xstrdup(roll->members[at->member].name);
+    p->address = xstrdup(roll->members[at->member].address);
     p->node = xstrdup(node);
     p->n_ranks = at->count;
     p->ranks = xcalloc(at->count, sizeof *p->ranks);
@@ -58,7 +56,7 @@ static Muster__Position *make_position(const struct group *g,
     return p;
 }
 
-static void add_positions(Muster__Prepare *p, const struct group *g,
+static void add_positions(Muster__Prepare *p, const struct roll *roll,
                           const struct map *map)
 {
     uint32_t n = map->npositions;
@@ -66,27 +64,25 @@ static void add_positions(Muster__Prepare *p, const struct group *g,
     CLEANUP_FREE const char **names = xcalloc(n, sizeof *names);
     p->loopback = true;
     for (uint32_t i = 0; i < n; i++) {
-        const struct group_member *m = &g->v[map->positions[i].member];
-        nodes[i] = (struct map_node){.hostname = m->hostname != NULL ? m->hostname : "",
-                                     .name = m->member->name,
-                                     .address = m->address};
+        const struct roll_member *m = &roll->members[map->positions[i].member];
+        nodes[i] = (struct map_node){
+            .hostname = m->hostname, .name = m->name, .address = m->address};
         p->loopback = p->loopback && is_loopback(m->address);
     }
     map_node_names(nodes, n, names);
     p->n_positions = n;
     p->positions = xcalloc(n, sizeof(Muster__Position *));
     for (uint32_t i = 0; i < n; i++)
-        p->positions[i] = make_position(g, &map->positions[i], names[i]);
+        p->positions[i] = make_position(roll, &map->positions[i], names[i]);
 }
 
-Muster__Prepare *job_plan_prepare(const struct group *g, const struct map *map,
-                                  const struct opts *o, const char *job_key,
-                                  const char *nspace)
+Muster__Prepare *job_plan_prepare(const struct roll *roll, const struct map *map,
+                                  const struct opts *o, const char *nspace)
 {
     Muster__Prepare *p = xmalloc(sizeof *p);
     muster__prepare__init(p);
     p->nspace = xstrdup(nspace);
-    p->job_key = xstrdup(job_key);
+    p->job_key = xstrdup(roll->job_key);
     p->n_argv = (size_t)o->argc;
     p->argv = copy_strings(o->argv, p->n_argv);
     p->n_env = o->env.n;
@@ -95,6 +91,6 @@ Muster__Prepare *job_plan_prepare(const struct group *g, const struct map *map,
     p->pmix = strcmp(o->pmi, "pmix") == 0;
     p->grace_ms = o->grace_ms;
     p->universe_size = map->slots > map->ranks ? map->slots : map->ranks;
-    add_positions(p, g, map);
+    add_positions(p, roll, map);
     return p;
 }

@@ -1,4 +1,5 @@
 HOSTFILE_TESTS = \
+	tests/unit/test_cmd_roll \
 	tests/unit/test_dns \
 	tests/unit/test_etchosts \
 	tests/unit/test_hostfile \
@@ -29,8 +30,10 @@ tests_unit_test_names_SOURCES = %D%/test_names.c
 tests_unit_test_names_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_ranges_SOURCES = %D%/test_ranges.c
 tests_unit_test_ranges_LDADD = $(HOSTFILE_TEST_LIBS)
-tests_unit_test_roll_SOURCES = %D%/test_roll.c %D%/fakedns.c %D%/fakedns.h
-tests_unit_test_roll_LDADD = $(HOSTFILE_TEST_LIBS) $(JANSSON_LIBS)
+tests_unit_test_cmd_roll_SOURCES = %D%/test_cmd_roll.c %D%/fakedns.c %D%/fakedns.h
+tests_unit_test_cmd_roll_LDADD = $(HOSTFILE_TEST_LIBS) $(JANSSON_LIBS)
+tests_unit_test_roll_SOURCES = %D%/test_roll.c
+tests_unit_test_roll_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_source_SOURCES = %D%/test_source.c %D%/fakedns.c %D%/fakedns.h
 tests_unit_test_source_LDADD = $(HOSTFILE_TEST_LIBS)
 

@@ -19,47 +19,45 @@ static void add_member(struct members *m, const char *name, const char *address,
     one->port = port;
 }
 
-static void make_group(struct group *g, const char *first, const char *second)
+static struct roll *make_roll(const char *first, const char *second)
 {
     MEMBERS_AUTO m = MEMBERS_INIT;
     add_member(&m, "train-0.train", first, -1);
     add_member(&m, "train-1.train", second, 2222);
-    group_update(g, &m);
+    return roll_create("key", 1, &m);
 }
 
-static Muster__Prepare *plan(struct group *g, struct opts *o)
+static Muster__Prepare *plan(const struct roll *roll, struct opts *o)
 {
     struct map map;
     struct map_member mm[] = {{"a", 2}, {"b", 2}};
     cr_assert_eq(map_block(mm, 2, &o->map, &map, NULL), 0);
-    Muster__Prepare *p = job_plan_prepare(g, &map, o, "key", "ns-1");
+    Muster__Prepare *p = job_plan_prepare(roll, &map, o, "ns-1");
     map_free(&map);
     return p;
 }
 
 Test(job_plan, attach_lists_all_members_with_literals_and_ports)
 {
-    struct group g = {0};
     struct opts o = {.fanout = 64, .orphan_grace_ms = 5, .wait_ms = 7};
-    make_group(&g, "10.0.0.1", "10.0.0.2");
-    Muster__Attach *a = job_plan_attach(&g, &o, "key");
+    struct roll *roll = make_roll("10.0.0.1", "10.0.0.2");
+    Muster__Attach *a = job_plan_attach(roll, &o);
     cr_assert_eq(a->n_members, 2);
     cr_assert_str_eq(a->members[0]->address, "10.0.0.1");
     cr_assert_eq(a->members[0]->port, MEMBERS_DEFAULT_PORT);
     cr_assert_eq(a->members[1]->port, 2222);
     msg_free(a);
-    group_free(&g);
+    roll_destroy(roll);
 }
 
 Test(job_plan, prepare_carries_argv_env_and_ranks_byte_for_byte)
 {
-    struct group g = {0};
     char program[] = "/bin/x", arg[] = "$(id) \"q\" \n";
     char *argv[] = {program, arg, NULL};
     struct opts o = {.argv = argv, .argc = 2, .pmi = "pmix", .grace_ms = 9};
     strv_setenv(&o.env, "A", "l1\nl2=$x");
-    make_group(&g, "10.0.0.1", "10.0.0.2");
-    Muster__Prepare *p = plan(&g, &o);
+    struct roll *roll = make_roll("10.0.0.1", "10.0.0.2");
+    Muster__Prepare *p = plan(roll, &o);
     cr_assert_eq(p->n_argv, 2);
     cr_assert_str_eq(p->argv[1], arg);
     cr_assert_str_eq(p->env[0], "A=l1\nl2=$x");
@@ -72,7 +70,7 @@ Test(job_plan, prepare_carries_argv_env_and_ranks_byte_for_byte)
     cr_assert(p->pmix);
     msg_free(p);
     strv_free(&o.env);
-    group_free(&g);
+    roll_destroy(roll);
 }
 
 Test(job_plan, a_group_is_local_only_when_every_address_is_loopback)
@@ -80,16 +78,15 @@ Test(job_plan, a_group_is_local_only_when_every_address_is_loopback)
     char program[] = "x";
     char *argv[] = {program, NULL};
     struct opts o = {.argv = argv, .argc = 1, .pmi = "none"};
-    struct group g = {0};
-    make_group(&g, "127.0.0.1", "127.0.0.2");
-    Muster__Prepare *p = plan(&g, &o);
+    struct roll *roll = make_roll("127.0.0.1", "127.0.0.2");
+    Muster__Prepare *p = plan(roll, &o);
     cr_assert(p->loopback);
     cr_assert_not(p->pmix);
     msg_free(p);
-    group_free(&g);
-    make_group(&g, "127.0.0.1", "10.0.0.2");
-    p = plan(&g, &o);
+    roll_destroy(roll);
+    roll = make_roll("127.0.0.1", "10.0.0.2");
+    p = plan(roll, &o);
     cr_assert_not(p->loopback);
     msg_free(p);
-    group_free(&g);
+    roll_destroy(roll);
 }
