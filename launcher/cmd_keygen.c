@@ -1,6 +1,7 @@
 // muster keygen: make the group's key ring, and say how it becomes a Secret.
 #include <argp.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "launcher/cmd.h"
 #include "wire/keyring.h"
@@ -31,9 +32,15 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-// Quoted for a POSIX shell.
+// Quoted for a POSIX shell, where that is needed.
 static void put_quoted(const char *text)
 {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789/._-+=:,@%";
+    if (text[strspn(text, plain)] == '\0') {
+        fputs(text, stdout);
+        return;
+    }
     putchar('\'');
     for (; *text != '\0'; text++)
         if (*text == '\'')

@@ -216,8 +216,11 @@ static void step(int fd, short what, void *arg)
     bool more = true;
     for (int i = 0; i < STEPS_A_WAKE && more && link_core_alive(l); i++)
         more = s->open ? step_open(s) : step_role(s);
-    if (link_core_alive(l))
+    if (link_core_alive(l)) {
         rearm(s);
+        if (more) // others first; the socket alone may not wake us for what is left
+            link_ssh_wake(s);
+    }
     link_core_leave(l);
 }
 

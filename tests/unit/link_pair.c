@@ -3,6 +3,7 @@
 
 #include <ftw.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +114,7 @@ const struct link_ops *pair_accept(void *arg, struct link *link, void **link_arg
 void pair_init(struct pair *p, struct keyring *dialler, struct keyring *listener)
 {
     static char roles[2][16] = {"launcher", "agent"}, version[] = "0.1.0";
+    signal(SIGPIPE, SIG_IGN);
     memset(p, 0, sizeof *p);
     p->base = loop_create();
     p->dialler.pair = p->listener.pair = p;
