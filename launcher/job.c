@@ -155,6 +155,9 @@ static void enter_connect(struct job *j)
 
 static void enter_done(struct job *j)
 {
+    if (!j->verdict.failed && j->output_lost != NULL)
+        verdict_set(&j->verdict, VERDICT_ORDER, VERDICT_OWN_FAILURE, "%s",
+                    j->output_lost);
     loop_timer_disarm(j->stop_timer);
     j->conf.done(j->conf.arg);
 }
@@ -303,6 +306,7 @@ void job_destroy(struct job *j)
     progress_destroy(j->progress);
     verdict_free(&j->verdict);
     free(j->ranks);
+    free(j->output_lost);
     free(j->nspace);
     free(j->key);
     free(j);

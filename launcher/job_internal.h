@@ -47,6 +47,7 @@ struct job {
     struct coll_route *route;
     struct coll_table *colls;
     struct output *output;
+    char *output_lost; // why, when it could not be written
     struct job_rank *ranks;
     uint32_t exited;
     uint32_t ready, started, stopped; // positions that said so

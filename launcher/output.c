@@ -3,9 +3,12 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +16,14 @@
 #include "common/mem.h"
 
 enum { PIECE = 4096 }; // a pipe that polls writable takes this much without blocking
+
+// How a sink is written without ever blocking the loop.
+enum sink_kind {
+    SINK_FILE,        // a regular file: plain writes
+    SINK_NONBLOCKING, // a terminal or pipe, opened anew: O_NONBLOCK for us alone
+    SINK_SOCKET,      // MSG_DONTWAIT
+    SINK_POLLED,      // could not be opened anew: pieces, when it polls writable
+};
 
 struct stream {
     struct buf line; // an unfinished line
@@ -28,8 +39,9 @@ struct owed {
 
 struct sink {
     struct output *output;
-    int fd;
-    bool poll; // not a regular file
+    enum sink_kind kind;
+    int fd;    // the user's, borrowed
+    int write; // what is written to; owned when it is another one
     bool broken;
     struct event *writable;
     struct buf queue;
@@ -62,12 +74,27 @@ static void pay(struct sink *s, size_t n)
     }
 }
 
+static ssize_t write_now(struct sink *s, size_t n)
+{
+    if (s->broken)
+        return (ssize_t)n;
+    if (s->kind == SINK_SOCKET)
+        return send(s->write, buf_data(&s->queue), n, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (s->kind == SINK_POLLED) {
+        struct pollfd p = {.fd = s->write, .events = POLLOUT};
+        n = n < PIECE ? n : PIECE;
+        if (poll(&p, 1, 0) <= 0) {
+            errno = EAGAIN;
+            return -1;
+        }
+    }
+    return write(s->write, buf_data(&s->queue), n);
+}
+
 static bool write_once(struct sink *s)
 {
     size_t want = buf_len(&s->queue);
-    if (s->poll && want > PIECE)
-        want = PIECE;
-    ssize_t n = s->broken ? (ssize_t)want : write(s->fd, buf_data(&s->queue), want);
+    ssize_t n = write_now(s, want);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
     if (n < 0) {
@@ -80,17 +107,11 @@ static bool write_once(struct sink *s)
     return true;
 }
 
-static bool is_writable(const struct sink *s)
-{
-    struct pollfd p = {.fd = s->fd, .events = POLLOUT};
-    return !s->poll || s->broken || poll(&p, 1, 0) > 0;
-}
-
 static void flush(struct sink *s)
 {
     struct output *o = s->output;
     bool was = buf_len(&s->queue) > 0;
-    while (buf_len(&s->queue) > 0 && is_writable(s) && write_once(s))
+    while (buf_len(&s->queue) > 0 && write_once(s))
         ;
     if (buf_len(&s->queue) > 0)
         event_add(s->writable, NULL);
@@ -103,13 +124,38 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
     flush(arg);
 }
 
+// O_NONBLOCK belongs to the open file, which the shell and others share: so another one.
+static int open_anew(int fd)
+{
+    char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
 static void open_sink(struct output *o, struct sink *s, int fd)
 {
-    struct stat st;
+    struct stat st = {0};
     s->output = o;
-    s->fd = fd;
-    s->poll = fstat(fd, &st) < 0 || !S_ISREG(st.st_mode);
-    s->writable = event_new(o->base, fd, EV_WRITE, on_writable, s);
+    s->fd = s->write = fd;
+    s->kind = SINK_POLLED;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        s->kind = SINK_FILE;
+    else if (S_ISSOCK(st.st_mode))
+        s->kind = SINK_SOCKET;
+    else if ((s->write = open_anew(fd)) >= 0)
+        s->kind = SINK_NONBLOCKING;
+    else
+        s->write = fd;
+    s->writable = event_new(o->base, s->write, EV_WRITE, on_writable, s);
+}
+
+static void close_sink(struct sink *s)
+{
+    event_free(s->writable);
+    if (s->write != s->fd)
+        close(s->write);
+    buf_free(&s->queue);
+    buf_free(&s->owed);
 }
 
 struct output *output_create(struct event_base *base, int out_fd, int err_fd,
@@ -133,11 +179,8 @@ void output_destroy(struct output *o)
         return;
     for (size_t i = 0; i < (size_t)o->ranks * 2; i++)
         buf_free(&o->streams[i].line);
-    for (int i = 0; i < 2; i++) {
-        event_free(o->sinks[i].writable);
-        buf_free(&o->sinks[i].queue);
-        buf_free(&o->sinks[i].owed);
-    }
+    for (int i = 0; i < 2; i++)
+        close_sink(&o->sinks[i]);
     free(o->streams);
     free(o);
 }

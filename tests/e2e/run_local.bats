@@ -116,6 +116,14 @@ EOF
   done
 }
 
+@test "output that cannot be written ends with 125, a reader that had enough with 0" {
+  run bash -c "'$muster' run -n 2 echo hi >/dev/full"
+  [ "$status" = 125 ]
+  [[ "$output" == *"stdout: No space left"* ]]
+  run bash -c "set -o pipefail; '$muster' run -n 2 seq 1 100000 | head -n 1 >/dev/null"
+  [ "$status" = 0 ]
+}
+
 @test "variables of torch, DeepSpeed, Open MPI and MPICH are there, the launcher's are not" {
   run env SLURM_JOBID=5 PMIX_RANK=9 OMPI_COMM_WORLD_SIZE=77 "$muster" run -n 2 sh -c '
     [ "$RANK" = 0 ] || env | sort'

@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <event2/event.h>
 #include <fcntl.h>
+#include <pty.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -137,6 +138,35 @@ Test(output, a_reader_that_does_not_read_holds_credit_back, .timeout = 20)
     }
     cr_assert_eq(b.credit[0], LINE * LINES);
     cr_assert_eq(b.drained, 1);
+    tear_down(&b);
+}
+
+// A terminal that says writable with room for less than what there is to write.
+Test(output, a_stopped_terminal_blocks_nobody, .timeout = 20)
+{
+    struct bed b;
+    int master, slave;
+    set_up(&b, 1);
+    cr_assert_eq(openpty(&master, &slave, NULL, NULL, NULL), 0);
+    output_destroy(b.output);
+    static const struct output_ops ops = {on_credit, on_drained, on_broken};
+    b.output = output_create(b.base, slave, b.err[1], 1, &ops, &b);
+    char line[500];
+    memset(line, 'x', sizeof line);
+    line[sizeof line - 1] = '\n';
+    for (int i = 0; i < 200; i++) // nobody reads the master
+        output_data(b.output, 0, 1, line, sizeof line);
+    cr_assert_lt(b.credit[0], 200 * sizeof line);
+    cr_assert_eq(fcntl(slave, F_GETFL) & O_NONBLOCK, 0); // the shell's stays as it is
+    end(&b, 1);
+    char piece[65536];
+    while (b.drained == 0) {
+        cr_assert_gt(read(master, piece, sizeof piece), 0);
+        event_base_loop(b.base, EVLOOP_NONBLOCK);
+    }
+    cr_assert_eq(b.credit[0], 200 * sizeof line);
+    close(master);
+    close(slave);
     tear_down(&b);
 }
 
