@@ -119,7 +119,7 @@ static int make_tmpdir(struct attempt *at, struct err *err)
     return -1;
 }
 
-static int begin(struct attempt *at, struct err *err)
+static int prepare(struct attempt *at, struct err *err)
 {
     const Muster__Prepare *p = at->prepare;
     const char *dir = p->wdir[0] != '\0' ? p->wdir : NULL;
@@ -135,6 +135,14 @@ static int begin(struct attempt *at, struct err *err)
     if (at->program == NULL || make_tmpdir(at, err) < 0)
         return -1;
     return attempt_keeper_start(at, err);
+}
+
+static void begin(struct attempt *at)
+{
+    ERR_AUTO err = ERR_INIT;
+    at->ranks = xcalloc(at->position->n_ranks, sizeof *at->ranks);
+    if (prepare(at, &err) < 0)
+        attempt_fail(at, &err);
 }
 
 static const Muster__Position *find_position(const Muster__Prepare *p, uint32_t vertex,
@@ -155,9 +163,8 @@ static void on_over(int fd, short what, void *arg)
 static void on_timer(int fd, short what, void *arg);
 
 struct attempt *attempt_create(struct session *s, const struct frame *f,
-                               Muster__Prepare *prepare)
+                               Muster__Prepare *prepare, struct err *err)
 {
-    ERR_AUTO err = ERR_INIT;
     struct event_base *base = agent_conf(session_agent(s))->base;
     struct attempt *at = xcalloc(1, sizeof *at);
     at->session = s;
@@ -168,12 +175,12 @@ struct attempt *attempt_create(struct session *s, const struct frame *f,
     at->position = find_position(prepare, session_vertex(s), &at->index);
     at->over = loop_timer(base, on_over, at);
     at->timer = loop_timer(base, on_timer, at);
-    attempt_coll_start(at);
-    if (at->position == NULL)
-        return at;
-    at->ranks = xcalloc(at->position->n_ranks, sizeof *at->ranks);
-    if (begin(at, &err) < 0)
-        attempt_fail(at, &err);
+    if (attempt_coll_start(at, err) < 0) {
+        attempt_destroy(at);
+        return NULL;
+    }
+    if (at->position != NULL)
+        begin(at);
     return at;
 }
 
@@ -282,7 +289,9 @@ static int remove_one(const char *path, const struct stat *st, int type,
 
 void attempt_destroy(struct attempt *at)
 {
-    for (size_t i = 0; at->position != NULL && i < at->position->n_ranks; i++)
+    if (at == NULL)
+        return;
+    for (size_t i = 0; at->ranks != NULL && i < at->position->n_ranks; i++)
         msg_free(at->ranks[i].exited);
     chan_destroy(at->keeper);
     chan_destroy(at->pmixd);

@@ -11,11 +11,12 @@
 
 struct attempt;
 
-// Starts preparing; READY or FAILED goes up later. Takes over `prepare`. NULL when this
-// vertex has no position in it (then nothing is to be done here).
+// Starts preparing; READY or FAILED goes up later. A vertex without a position only merges
+// its subtree's collectives. Takes over `prepare` in any case. NULL with err when that makes
+// no sense: it comes from the network.
 struct attempt *attempt_create(struct session *s, const struct frame *f,
-                               Muster__Prepare *prepare);
-// Kills what is left.
+                               Muster__Prepare *prepare, struct err *err);
+// Kills what is left. NULL-safe.
 void attempt_destroy(struct attempt *at);
 uint32_t attempt_number(const struct attempt *at);
 // A frame from above for this attempt, or from below (collectives).

@@ -65,7 +65,7 @@ void attempt_keeper_let_go(struct attempt *at);
 // attempt_pmix.c: muster-pmixd and collectives.
 void attempt_pmix_start(struct attempt *at, int fd);
 void attempt_pmix_frame(struct attempt *at, const struct frame *f); // from above
-void attempt_coll_start(struct attempt *at);
+int attempt_coll_start(struct attempt *at, struct err *err);
 // muster-pmixd is gone, and the keeper lives: it ended by itself.
 void attempt_pmix_lost(struct attempt *at);
 

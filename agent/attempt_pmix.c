@@ -39,12 +39,15 @@ static void coll_late(void *arg, size_t contributor, const Muster__Coll *result)
         chan_send(at->pmixd, &f);
 }
 
-void attempt_coll_start(struct attempt *at)
+int attempt_coll_start(struct attempt *at, struct err *err)
 {
     static const struct coll_ops ops = {coll_expect, coll_done, coll_late};
     at->route = coll_route_create(session_tree(at->session),
-                                  session_vertex(at->session), at->prepare);
+                                  session_vertex(at->session), at->prepare, err);
+    if (at->route == NULL)
+        return -1;
     at->colls = coll_create(coll_route_contributors(at->route), NULL, &ops, at);
+    return 0;
 }
 
 static void add_part(struct attempt *at, size_t from, const struct frame *f)
@@ -87,7 +90,8 @@ static void on_ready(struct attempt *at, const struct frame *f)
         return;
     }
     at->pmix_ready = m;
-    attempt_prepared(at);
+    if (at->state == ATTEMPT_PREPARING)
+        attempt_prepared(at);
 }
 
 static void on_client(struct attempt *at, const struct frame *f)

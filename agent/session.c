@@ -68,36 +68,64 @@ static struct attempt *find_attempt(struct session *s, uint32_t number)
     return NULL;
 }
 
+// A frame of ours about one attempt.
+static void up_attempt_msg(struct session *s, uint16_t kind, uint32_t attempt,
+                           const ProtobufCMessage *msg)
+{
+    BUF_AUTO body = BUF_INIT;
+    struct frame f = {.kind = kind, .job = s->job, .term = s->term, .attempt = attempt};
+    msg_pack(&f, &body, msg);
+    session_up(s, &f);
+}
+
+static void refuse_prepare(struct session *s, uint32_t attempt, const struct err *err)
+{
+    CLEANUP_FREE char *text = xasprintf("PREPARE makes no sense: %s", err_text(err));
+    Muster__Failed m = MUSTER__FAILED__INIT;
+    m.text = text;
+    m.code = 125;
+    log_warn(log_of(s), "%s", text);
+    up_attempt_msg(s, FRAME_FAILED, attempt, &m.base);
+}
+
 static void prepare(struct session *s, const struct frame *f)
 {
     ERR_AUTO err = ERR_INIT;
-    Muster__Prepare *m = msg_unpack(f, &muster__prepare__descriptor, &err);
-    if (m == NULL || find_attempt(s, f->attempt) != NULL) {
-        log_warn(log_of(s), "dropped a PREPARE: %s",
-                 m == NULL ? err_text(&err) : "that attempt exists");
-        msg_free(m);
+    if (find_attempt(s, f->attempt) != NULL) {
+        log_warn(log_of(s), "dropped a PREPARE: attempt %u exists", f->attempt);
         return;
     }
-    struct attempt *at = attempt_create(s, f, m);
-    if (at == NULL)
+    Muster__Prepare *m = msg_unpack(f, &muster__prepare__descriptor, &err);
+    struct attempt *at = m != NULL ? attempt_create(s, f, m, &err) : NULL;
+    if (at == NULL) {
+        refuse_prepare(s, f->attempt, &err);
         return;
+    }
     struct running *r = xcalloc(1, sizeof *r);
     r->attempt = at;
     DL_APPEND(s->attempts, r);
 }
 
-static void local_frame(struct session *s, const struct frame *f)
+// Of an attempt that is not here no rank is left: STOP is answered always.
+static void no_attempt(struct session *s, const struct frame *f)
 {
-    if (f->kind == FRAME_PREPARE) {
-        prepare(s, f);
-        return;
-    }
-    struct attempt *at = find_attempt(s, f->attempt);
-    if (at != NULL)
-        attempt_frame(at, f);
+    Muster__Stopped m = MUSTER__STOPPED__INIT;
+    if (f->kind == FRAME_STOP)
+        up_attempt_msg(s, FRAME_STOPPED, f->attempt, &m.base);
     else
         log_debug(log_of(s), "dropped %s: no such attempt here",
                   frame_kind_name(f->kind));
+}
+
+static void local_frame(struct session *s, const struct frame *f)
+{
+    struct attempt *at = find_attempt(s, f->attempt);
+    if (f->kind == FRAME_PREPARE)
+        prepare(s, f);
+    else if (at != NULL)
+        attempt_frame(at, f);
+    else
+        no_attempt(s, f);
 }
 
 void session_route(struct session *s, const struct frame *f)

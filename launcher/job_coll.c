@@ -27,7 +27,7 @@ static void late(void *arg, size_t contributor, const Muster__Coll *result)
 void job_coll_start(struct job *j)
 {
     static const struct coll_ops ops = {expect, done, late};
-    j->route = coll_route_create(&j->tree, 0, j->prepare);
+    j->route = coll_route_create(&j->tree, 0, j->prepare, NULL); // of our own making
     j->colls = coll_create(coll_route_contributors(j->route), NULL, &ops, j);
 }
 

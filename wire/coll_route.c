@@ -15,28 +15,53 @@ struct coll_route {
     bool *hosts; // [contributor]: hosts ranks at all
 };
 
-// Ranks are dense: the highest one tells the world size; a hole has vertex 0.
-static void index_ranks(struct coll_route *r, const Muster__Prepare *p)
+// Every rank of 0 .. ranks-1 stands at exactly one vertex of the tree. The numbers come
+// from the network: nothing is written before they are known to be good.
+static int place(struct coll_route *r, const Muster__Position *p, struct err *err)
 {
+    if (p->vertex == 0 || p->vertex >= r->tree.vertices) {
+        err_set(err, "position of %s: vertex %u is none of the %u of the tree", p->name,
+                p->vertex, r->tree.vertices);
+        return -1;
+    }
+    for (size_t k = 0; k < p->n_ranks; k++) {
+        uint32_t rank = p->ranks[k];
+        if (rank >= r->ranks || r->vertex[rank] != 0) {
+            err_set(err, "position of %s: rank %u is %s (%u ranks in all)", p->name,
+                    rank, rank >= r->ranks ? "beyond the world" : "placed twice",
+                    r->ranks);
+            return -1;
+        }
+        r->vertex[rank] = p->vertex;
+    }
+    return 0;
+}
+
+static int place_all(struct coll_route *r, const Muster__Prepare *p, struct err *err)
+{
+    size_t ranks = 0;
     for (size_t i = 0; i < p->n_positions; i++)
-        for (size_t k = 0; k < p->positions[i]->n_ranks; k++)
-            if (p->positions[i]->ranks[k] >= r->ranks)
-                r->ranks = p->positions[i]->ranks[k] + 1;
-    r->vertex = xcalloc(r->ranks, sizeof *r->vertex);
+        ranks += p->positions[i]->n_ranks;
+    r->ranks = (uint32_t)ranks; // a frame holds less than 2^32 of them
+    r->vertex = xcalloc(ranks, sizeof *r->vertex);
     for (size_t i = 0; i < p->n_positions; i++)
-        for (size_t k = 0; k < p->positions[i]->n_ranks; k++)
-            r->vertex[p->positions[i]->ranks[k]] = p->positions[i]->vertex;
+        if (place(r, p->positions[i], err) < 0)
+            return -1;
+    return 0;
 }
 
 struct coll_route *coll_route_create(const struct tree *tree, uint32_t self,
-                                     const Muster__Prepare *prepare)
+                                     const Muster__Prepare *prepare, struct err *err)
 {
     struct coll_route *r = xcalloc(1, sizeof *r);
     r->tree = *tree;
     r->self = self;
     r->nspace = xstrdup(prepare->nspace);
     r->children = tree_children(tree, self, &r->first);
-    index_ranks(r, prepare);
+    if (place_all(r, prepare, err) < 0) {
+        coll_route_destroy(r);
+        return NULL;
+    }
     r->hosts = xcalloc(r->children + 1, sizeof *r->hosts);
     for (size_t i = 0; i < prepare->n_positions; i++) {
         uint32_t v = prepare->positions[i]->vertex;

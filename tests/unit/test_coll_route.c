@@ -40,7 +40,7 @@ static const char *expected(uint32_t fanout, uint32_t self, uint32_t rank)
     struct plan plan;
     make_plan(&plan);
     struct tree tree = {.vertices = MEMBERS + 1, .fanout = fanout};
-    struct coll_route *r = coll_route_create(&tree, self, &plan.prepare);
+    struct coll_route *r = coll_route_create(&tree, self, &plan.prepare, NULL);
     Muster__Proc proc = MUSTER__PROC__INIT, *procs[] = {&proc};
     Muster__Coll c = MUSTER__COLL__INIT;
     proc.nspace = nspace;
@@ -85,11 +85,29 @@ Test(coll_route, knows_the_vertex_of_a_rank)
     struct plan plan;
     make_plan(&plan);
     struct tree tree = {.vertices = MEMBERS + 1, .fanout = 2};
-    struct coll_route *r = coll_route_create(&tree, 1, &plan.prepare);
+    struct coll_route *r = coll_route_create(&tree, 1, &plan.prepare, NULL);
     cr_assert_eq(coll_route_vertex(r, "ns", 9), 5);
     cr_assert_eq(coll_route_vertex(r, "ns", 10), 0);
     cr_assert_eq(coll_route_vertex(r, "other", 1), 0);
     cr_assert_eq(coll_route_contributor(r, 1), 0);
     cr_assert_eq(coll_route_contributor(r, 4), 2);
     coll_route_destroy(r);
+}
+
+Test(coll_route, positions_that_make_no_sense_are_refused)
+{
+    static const struct {
+        uint32_t vertex, rank; // of the third position and its second rank
+    } bad[] = {{0, 5}, {MEMBERS + 1, 5}, {UINT32_MAX, 5},
+               {3, 4}, {3, 10},          {3, UINT32_MAX}};
+    struct tree tree = {.vertices = MEMBERS + 1, .fanout = 2};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct plan plan;
+        ERR_AUTO err = ERR_INIT;
+        make_plan(&plan);
+        plan.positions[2].vertex = bad[i].vertex;
+        plan.ranks[2][1] = bad[i].rank;
+        cr_assert_null(coll_route_create(&tree, 0, &plan.prepare, &err), "case %zu", i);
+        cr_assert_not_null(err.text);
+    }
 }
