@@ -65,7 +65,8 @@ static int load_keys(struct run *r, struct err *err)
 static int start(struct run *r, struct err *err)
 {
     r->events = events_open(r->opts.events, err);
-    if (r->events == NULL || load_keys(r, err) < 0)
+    if (r->events == NULL || output_make_dir(&r->opts.output, err) < 0 ||
+        load_keys(r, err) < 0)
         return -1;
     r->base = loop_create();
     r->self = self_create("launcher");

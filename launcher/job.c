@@ -22,6 +22,7 @@ enum {
     KILL_BOUND_MS = 5000,  // a keeper's bound after SIGKILL
     STOP_MARGIN_MS = 3000, // for the answers to come back
     CLOSE_BOUND_MS = 2000,
+    LAST_WORDS = 5,  // lines
     SETTLE_MS = 500, // a loss can be heard after the errors that it caused
 };
 
@@ -110,9 +111,17 @@ void job_progress_end(struct job *j)
     progress_clear(j->progress);
 }
 
+static void enter_run(struct job *j)
+{
+    job_progress_end(j);
+    if (j->opts->timeout_ms > 0)
+        loop_timer_arm(j->run_timer, j->opts->timeout_ms);
+}
+
 static void enter_stop(struct job *j)
 {
     job_progress_end(j);
+    loop_timer_disarm(j->run_timer);
     j->stop_ms = loop_now_ms();
     // After a good end what is left (a rank's grandchildren) has nothing to save.
     send_stop(j, j->verdict.failed && j->interrupts < 2 ? j->opts->grace_ms : 0);
@@ -153,12 +162,26 @@ static void enter_connect(struct job *j)
     job_connect_start(j);
 }
 
+// What the rank that was the cause said last: told with the cause.
+static void add_last_words(struct job *j)
+{
+    BUF_AUTO words = BUF_INIT;
+    if (!j->verdict.failed || j->verdict.rank < 0 || j->output == NULL)
+        return;
+    output_last_words(j->output, (uint32_t)j->verdict.rank, LAST_WORDS, "  | ", &words);
+    if (buf_len(&words) == 0)
+        return;
+    CLEANUP_FREE char *before = j->verdict.text, *last = buf_steal_str(&words);
+    j->verdict.text = xasprintf("%s; its last lines on stderr:\n%s", before, last);
+}
+
 static void enter_done(struct job *j)
 {
     if (!j->verdict.failed && j->output_lost != NULL)
         verdict_set(&j->verdict, VERDICT_ORDER, VERDICT_OWN_FAILURE, "%s",
                     j->output_lost);
     loop_timer_disarm(j->stop_timer);
+    add_last_words(j);
     j->conf.done(j->conf.arg);
 }
 
@@ -168,7 +191,7 @@ static void enter(struct job *j)
     case JOB_CONNECT: enter_connect(j); break;
     case JOB_PREPARE: enter_prepare(j); break;
     case JOB_START: enter_start(j); break;
-    case JOB_RUN: job_progress_end(j); break;
+    case JOB_RUN: enter_run(j); break;
     case JOB_STOP: enter_stop(j); break;
     case JOB_DRAIN: enter_drain(j); break;
     case JOB_CLOSE: enter_close(j); break;
@@ -239,6 +262,13 @@ static void on_wait_over(evutil_socket_t fd, short what, void *arg)
              j->opts->wait_ms / 1000, text);
 }
 
+static void on_run_over(evutil_socket_t fd, short what, void *arg)
+{
+    struct job *j = arg;
+    job_fail(j, VERDICT_ORDER, VERDICT_TIMEOUT,
+             "the ranks ran longer than --timeout %g s", j->opts->timeout_ms / 1e3);
+}
+
 static void on_stop_over(evutil_socket_t fd, short what, void *arg)
 {
     struct job *j = arg;
@@ -274,6 +304,7 @@ struct job *job_create(const struct job_conf *conf, struct err *err)
     j->progress = progress_create(2, conf->opts->quiet);
     j->wait_timer = loop_timer(conf->base, on_wait_over, j);
     j->stop_timer = loop_timer(conf->base, on_stop_over, j);
+    j->run_timer = loop_timer(conf->base, on_run_over, j);
     j->tick = loop_timer(conf->base, on_tick, j);
     if (job_discover_start(j, err) < 0) {
         job_destroy(j);
@@ -302,6 +333,7 @@ void job_destroy(struct job *j)
     group_free(&j->group);
     loop_timer_free(j->wait_timer);
     loop_timer_free(j->stop_timer);
+    loop_timer_free(j->run_timer);
     loop_timer_free(j->tick);
     progress_destroy(j->progress);
     verdict_free(&j->verdict);

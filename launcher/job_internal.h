@@ -58,6 +58,7 @@ struct job {
 
     struct event *wait_timer; // bound of discover and connect
     struct event *stop_timer; // bound of stop and close
+    struct event *run_timer;  // --timeout
     struct event *tick;       // progress
     struct progress *progress;
 };

@@ -22,6 +22,11 @@ enum {
     KEY_GRACE,
     KEY_ORPHAN_GRACE,
     KEY_FANOUT,
+    KEY_TAG,
+    KEY_TIMESTAMP,
+    KEY_OUTPUT,
+    KEY_MERGE,
+    KEY_TIMEOUT,
 };
 
 static const struct argp_option options[] = {
@@ -44,7 +49,16 @@ static const struct argp_option options[] = {
     {"grace", KEY_GRACE, "SECONDS", 0, "Between SIGTERM and SIGKILL (default: 10)", 4},
     {"orphan-grace", KEY_ORPHAN_GRACE, "SECONDS", 0,
      "How long agents keep the ranks of a launcher that is gone (default: 10)", 4},
+    {"timeout", KEY_TIMEOUT, "SECONDS", 0,
+     "Stop the job after so long, counted from the start of the ranks; exit code 124",
+     4},
     {"fanout", KEY_FANOUT, "K", 0, "Children of a vertex of the tree (default: 64)", 4},
+    {"tag-output", KEY_TAG, NULL, 0, "Begin each line with [RANK]<stdout>: ", 5},
+    {"timestamp-output", KEY_TIMESTAMP, NULL, 0, "Begin each line with the time (UTC)",
+     5},
+    {"merge-stderr-to-stdout", KEY_MERGE, NULL, 0, "Ranks' stderr goes to stdout", 5},
+    {"output", KEY_OUTPUT, "DIR", 0,
+     "Write to DIR/rank.N.out and DIR/rank.N.err instead of stdout and stderr", 5},
     {"events", KEY_EVENTS, "FILE", 0, "Write every state change as a JSON line", 5},
     {"quiet", 'q', NULL, 0, "No progress, no summary: errors only", 5},
     {"verbose", 'v', NULL, 0, "Log what happens", 5},
@@ -124,6 +138,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->orphan_grace_ms = seconds(state, "--orphan-grace", arg);
         return 0;
     case KEY_FANOUT: o->fanout = number(state, "--fanout", arg, 1, 65536); return 0;
+    case KEY_TIMEOUT: o->timeout_ms = seconds(state, "--timeout", arg); return 0;
+    case KEY_TAG: o->output.tag = true; return 0;
+    case KEY_TIMESTAMP: o->output.timestamp = true; return 0;
+    case KEY_MERGE: o->output.merge = true; return 0;
+    case KEY_OUTPUT: o->output.dir = arg; return 0;
     case ARGP_KEY_ARG: take_program(state, o); return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "which program? none was given"); return 0;
     default: return ARGP_ERR_UNKNOWN;

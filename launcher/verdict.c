@@ -22,6 +22,18 @@ bool verdict_set(struct verdict *v, enum verdict_strength strength, int code,
     v->failed = true;
     v->strength = strength;
     v->code = code;
+    v->rank = -1;
+    return true;
+}
+
+// A cause that is one rank's.
+static bool set_rank(struct verdict *v, const struct verdict_rank *r,
+                     enum verdict_strength strength, int code, const char *how)
+{
+    if (!verdict_set(v, strength, code, "rank %u on %s (%s, pid %u) %s", r->rank,
+                     r->member, r->address, r->pid, how))
+        return false;
+    v->rank = r->rank;
     return true;
 }
 
@@ -30,30 +42,27 @@ bool verdict_exit(struct verdict *v, const struct verdict_rank *r, int status,
 {
     if (status != 0) {
         CLEANUP_FREE char *how = proc_status_text(status);
-        return verdict_set(v, WIFSIGNALED(status) ? VERDICT_SIGNAL : VERDICT_ERROR,
-                           proc_status_code(status),
-                           "rank %u on %s (%s, pid %u) ended with %s", r->rank,
-                           r->member, r->address, r->pid, how);
+        CLEANUP_FREE char *text = xasprintf("ended with %s", how);
+        return set_rank(v, r, WIFSIGNALED(status) ? VERDICT_SIGNAL : VERDICT_ERROR,
+                        proc_status_code(status), text);
     }
     if (connected && !finalized)
-        return verdict_set(v, VERDICT_ERROR, 1,
-                           "rank %u on %s (%s, pid %u) ended with exit code 0 between "
-                           "MPI_Init and MPI_Finalize; its peers would wait for it",
-                           r->rank, r->member, r->address, r->pid);
+        return set_rank(v, r, VERDICT_ERROR, 1,
+                        "ended with exit code 0 between MPI_Init and MPI_Finalize; its "
+                        "peers would wait for it");
     return false;
 }
 
 bool verdict_abort(struct verdict *v, const struct verdict_rank *r, int status,
                    const char *text)
 {
-    // As the shell would see exit(status); 0 would hide the abort.
     if (strcmp(text, "N/A") == 0) // Open MPI's word for nothing
         text = "";
+    // As the shell would see exit(status); 0 would hide the abort.
     int code = (status & 0xff) != 0 ? status & 0xff : 1;
-    return verdict_set(v, VERDICT_ERROR, code,
-                       "rank %u on %s (%s, pid %u) called MPI_Abort(%d)%s%s", r->rank,
-                       r->member, r->address, r->pid, status,
-                       text[0] != '\0' ? ": " : "", text);
+    CLEANUP_FREE char *how = xasprintf("called MPI_Abort(%d)%s%s", status,
+                                       text[0] != '\0' ? ": " : "", text);
+    return set_rank(v, r, VERDICT_ERROR, code, how);
 }
 
 void verdict_free(struct verdict *v)

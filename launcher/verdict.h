@@ -24,6 +24,7 @@ struct verdict {
     bool failed;
     enum verdict_strength strength;
     int code;   // exit code of muster
+    long rank;  // whose end it was, -1: nobody's
     char *text; // owned; NULL while nothing failed
 };
 
