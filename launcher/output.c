@@ -200,8 +200,12 @@ void output_eof(struct output *o, uint32_t rank, unsigned stream)
     }
 }
 
+bool output_waits(const struct output *o)
+{
+    return buf_len(&o->sinks[0].queue) > 0 || buf_len(&o->sinks[1].queue) > 0;
+}
+
 bool output_is_drained(const struct output *o)
 {
-    return o->open == 0 && buf_len(&o->sinks[0].queue) == 0 &&
-           buf_len(&o->sinks[1].queue) == 0;
+    return o->open == 0 && !output_waits(o);
 }

@@ -2,8 +2,8 @@
 //
 // Lines of several ranks are never mixed; the order within a rank and stream is kept. A
 // blocked terminal or pipe blocks only the output: bytes wait here, and the rank's credit
-// is given back only when they are written (a line still without its end counts as written
-// so that long lines get through; one over LINE_MAX_BYTES is cut).
+// is given back only when they are written (a line still without its end counts as written,
+// so that long lines get through; one over OUTPUT_LINE_MAX is cut).
 #ifndef MUSTER_LAUNCHER_OUTPUT_H
 #define MUSTER_LAUNCHER_OUTPUT_H
 
@@ -33,5 +33,7 @@ void output_data(struct output *o, uint32_t rank, unsigned stream, const void *p
 // No more comes from this stream (repeats are allowed).
 void output_eof(struct output *o, uint32_t rank, unsigned stream);
 bool output_is_drained(const struct output *o);
+// Do bytes wait for whoever reads our stdout or stderr?
+bool output_waits(const struct output *o);
 
 #endif
