@@ -9,12 +9,27 @@
 #include <unistd.h>
 
 #include "agent/attempt_internal.h"
+#include "agent/keeper.h"
 #include "agent/master_port.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
 #include "common/proc.h"
 #include "wire/msg.h"
+
+enum { STRAY_PAUSE_MS = 20, STOP_SLACK_MS = 2000 };
+
+// How long a state may last, and what is missing then. STOPPING: see stop().
+static const struct {
+    uint32_t ms;
+    const char *text;
+} bounds[ATTEMPT_STATES] = {
+    [ATTEMPT_PREPARING] = {30000, "the PMIx server (muster-pmixd) was not ready within "
+                                  "30 s"},
+    [ATTEMPT_READY] = {120000,
+                       "no GO came within 120 s after READY; does muster hang?"},
+    [ATTEMPT_STARTING] = {30000, "the keeper did not start the ranks within 30 s"},
+};
 
 static struct log *log_of(const struct attempt *at)
 {
@@ -43,12 +58,21 @@ long attempt_local_rank(const struct attempt *at, uint32_t rank)
     return -1;
 }
 
-static void report_stopped(struct attempt *at)
+static void report_stopped(struct attempt *at, const struct strv *leftovers)
 {
     char empty[] = "";
     Muster__Stopped m = MUSTER__STOPPED__INIT;
     m.why = at->why != NULL ? at->why : empty;
+    m.n_leftovers = leftovers->n;
+    m.leftovers = leftovers->v;
     attempt_up(at, FRAME_STOPPED, &m.base);
+}
+
+static void arm_bound(struct attempt *at)
+{
+    loop_timer_disarm(at->bound);
+    if (bounds[at->state].ms > 0)
+        loop_timer_arm(at->bound, bounds[at->state].ms);
 }
 
 void attempt_event(struct attempt *at, enum attempt_event ev)
@@ -60,6 +84,7 @@ void attempt_event(struct attempt *at, enum attempt_event ev)
               attempt_state_name(at->state), attempt_event_name(ev),
               attempt_state_name(to));
     at->state = to;
+    arm_bound(at);
 }
 
 void attempt_report_failure(struct attempt *at, const struct err *err)
@@ -141,6 +166,7 @@ static void begin(struct attempt *at)
 {
     ERR_AUTO err = ERR_INIT;
     at->ranks = xcalloc(at->position->n_ranks, sizeof *at->ranks);
+    arm_bound(at);
     if (prepare(at, &err) < 0)
         attempt_fail(at, &err);
 }
@@ -161,6 +187,7 @@ static void on_over(int fd, short what, void *arg)
 }
 
 static void on_timer(int fd, short what, void *arg);
+static void on_bound(int fd, short what, void *arg);
 
 struct attempt *attempt_create(struct session *s, const struct frame *f,
                                Muster__Prepare *prepare, struct err *err)
@@ -175,6 +202,7 @@ struct attempt *attempt_create(struct session *s, const struct frame *f,
     at->position = find_position(prepare, session_vertex(s), &at->index);
     at->over = loop_timer(base, on_over, at);
     at->timer = loop_timer(base, on_timer, at);
+    at->bound = loop_timer(base, on_bound, at);
     if (attempt_coll_start(at, err) < 0) {
         attempt_destroy(at);
         return NULL;
@@ -189,21 +217,34 @@ struct attempt *attempt_create(struct session *s, const struct frame *f,
 static void go(struct attempt *at, const struct frame *f)
 {
     Muster__Go *m = msg_unpack(f, &muster__go__descriptor, NULL);
-    if (m != NULL && at->state == ATTEMPT_READY) {
+    if (m != NULL && at->state == ATTEMPT_READY && at->keeper != NULL) {
         attempt_event(at, ATTEMPT_EV_GO);
         attempt_keeper_spawn(at, m);
     }
     msg_free(m);
 }
 
+static void stopped(struct attempt *at, const struct strv *leftovers)
+{
+    if (at->state == ATTEMPT_STOPPED)
+        return;
+    attempt_event(at, ATTEMPT_EV_KEEPER_GONE);
+    report_stopped(at, leftovers);
+}
+
 static void stop(struct attempt *at, uint32_t grace_ms)
 {
-    bool failed = at->state == ATTEMPT_FAILED;
+    static const struct strv nobody = STRV_INIT;
     attempt_event(at, ATTEMPT_EV_STOP);
-    if (failed)
-        report_stopped(at); // nothing runs: the keeper has killed what it had started
-    else if (at->state == ATTEMPT_STOPPING)
+    if (at->state != ATTEMPT_STOPPING)
+        return;
+    if (at->keeper != NULL) {
         attempt_keeper_stop(at, grace_ms);
+        loop_timer_arm(at->bound, (uint64_t)grace_ms + KEEPER_KILL_MS +
+                                      KEEPER_DRAIN_MS + STOP_SLACK_MS);
+    } else if (at->strays_left == 0) {
+        stopped(at, &nobody); // there never was a keeper
+    }
 }
 
 static void to_keeper(struct attempt *at, const struct frame *f)
@@ -247,24 +288,34 @@ uint32_t attempt_grace_ms(const struct attempt *at)
 
 // ---- the end ---------------------------------------------------------------------
 
-// The one timer: its meaning follows from the state.
 static void on_timer(int fd, short what, void *arg)
 {
     struct attempt *at = arg;
-    if (at->strays_left > 0) {
-        if (agent_kill_strays(session_agent(at->session)) > 0 &&
-            --at->strays_left > 0) {
-            loop_timer_arm(at->timer, 20);
-            return;
-        }
-        at->strays_left = 0;
-        attempt_event(at, ATTEMPT_EV_KEEPER_GONE);
-        report_stopped(at);
-        if (at->letting_go)
-            loop_timer_arm(at->over, 0);
+    STRV_AUTO leftovers = STRV_INIT;
+    if (at->strays_left == 0) {
+        attempt_keeper_flush_exits(at);
         return;
     }
-    attempt_keeper_flush_exits(at);
+    if (attempt_keeper_hunt(at, &leftovers)) {
+        loop_timer_arm(at->timer, STRAY_PAUSE_MS);
+        return;
+    }
+    stopped(at, &leftovers);
+    if (at->letting_go)
+        loop_timer_arm(at->over, 0);
+}
+
+// The state has lasted too long.
+static void on_bound(int fd, short what, void *arg)
+{
+    struct attempt *at = arg;
+    ERR_AUTO err = ERR_INIT;
+    if (at->state == ATTEMPT_STOPPING || at->letting_go) {
+        attempt_keeper_kill(at);
+        return;
+    }
+    err_set(&err, "%s", bounds[at->state].text);
+    attempt_fail(at, &err);
 }
 
 void attempt_abandon(struct attempt *at, uint32_t grace_ms, const char *why)
@@ -272,8 +323,7 @@ void attempt_abandon(struct attempt *at, uint32_t grace_ms, const char *why)
     if (at->why == NULL)
         at->why = xstrdup(why);
     at->letting_go = true;
-    bool runs = at->keeper != NULL && at->position != NULL &&
-                at->state < ATTEMPT_STOPPED && at->state != ATTEMPT_FAILED;
+    bool runs = at->keeper != NULL && at->state < ATTEMPT_STOPPED;
     if (runs && grace_ms > 0)
         stop(at, grace_ms);
     else
@@ -302,6 +352,7 @@ void attempt_destroy(struct attempt *at)
     coll_route_destroy(at->route);
     msg_free(at->pmix_ready);
     msg_free(at->prepare);
+    loop_timer_free(at->bound);
     loop_timer_free(at->timer);
     loop_timer_free(at->over);
     free(at->ranks);

@@ -40,7 +40,8 @@ struct attempt {
 
     bool letting_go;     // ends when the keeper is gone
     char *why;           // stopped without being asked: reported with STOPPED
-    struct event *timer; // bound of the state: strays, exits that wait, letting go
+    struct event *bound; // of the state, and of letting go
+    struct event *timer; // strays, exits that wait
     struct event *over;
 };
 
@@ -61,6 +62,10 @@ void attempt_keeper_spawn(struct attempt *at, const Muster__Go *go);
 void attempt_keeper_stop(struct attempt *at, uint32_t grace_ms);
 void attempt_keeper_flush_exits(struct attempt *at);
 void attempt_keeper_let_go(struct attempt *at);
+// It did not answer in time: SIGKILL for it and for all that it leaves.
+void attempt_keeper_kill(struct attempt *at);
+// One round of ending what a keeper that is gone has left; true: another one is due.
+bool attempt_keeper_hunt(struct attempt *at, struct strv *leftovers);
 
 // attempt_pmix.c: muster-pmixd and collectives.
 void attempt_pmix_start(struct attempt *at, int fd);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent/attempt_internal.h"
+#include "agent/keeper.h"
 #include "agent/rank_env.h"
 #include "common/log.h"
 #include "common/loop.h"
@@ -17,6 +18,7 @@
 enum {
     EXIT_SYNC_MS = 1000, // for muster-pmixd's last word about a rank that ended
     STRAY_ROUNDS = 250,  // of 20 ms
+    LET_GO_MS = KEEPER_KILL_MS + 2000,
     OUTPUT_CREDIT_BYTES = 1 << 20,
 };
 
@@ -121,6 +123,13 @@ static void on_frame(void *arg, const struct frame *f)
     }
 }
 
+static void begin_hunt(struct attempt *at)
+{
+    loop_timer_disarm(at->bound);
+    at->strays_left = STRAY_ROUNDS;
+    loop_timer_arm(at->timer, 0);
+}
+
 // The keeper is gone. When nobody asked for that, its ranks get SIGKILL from the kernel;
 // what else was below it is below us now.
 static void on_closed(void *arg, const struct err *why)
@@ -128,7 +137,8 @@ static void on_closed(void *arg, const struct err *why)
     struct attempt *at = arg;
     chan_destroy(at->keeper);
     at->keeper = NULL;
-    if (at->state == ATTEMPT_STOPPED || at->state == ATTEMPT_FAILED)
+    attempt_keeper_flush_exits(at);
+    if (at->state == ATTEMPT_STOPPED)
         return;
     if (at->why == NULL)
         at->why =
@@ -139,8 +149,39 @@ static void on_closed(void *arg, const struct err *why)
     ERR_AUTO err = ERR_INIT;
     err_set(&err, "%s", at->why);
     attempt_report_failure(at, &err);
-    at->strays_left = STRAY_ROUNDS;
-    loop_timer_arm(at->timer, 0);
+    begin_hunt(at);
+}
+
+// The proof begins when the keeper is reaped: until then its ranks are below it, not
+// below us.
+bool attempt_keeper_hunt(struct attempt *at, struct strv *leftovers)
+{
+    struct agent *a = session_agent(at->session);
+    bool keeper = at->keeper_child != NULL;
+    if (keeper)
+        kill(at->keeper_pid, SIGKILL);
+    size_t left = agent_kill_strays(a);
+    if (!keeper && left == 0) {
+        at->strays_left = 0;
+    } else if (--at->strays_left == 0) {
+        if (keeper)
+            strv_addf(leftovers, "%d (the keeper)", (int)at->keeper_pid);
+        agent_name_strays(a, leftovers);
+    }
+    return at->strays_left > 0;
+}
+
+void attempt_keeper_kill(struct attempt *at)
+{
+    if (at->why == NULL)
+        at->why =
+            xasprintf("the keeper of its ranks (pid %d) did not end them in time; "
+                      "both were killed",
+                      (int)at->keeper_pid);
+    log_warn(conf_of(at)->log, "%s", at->why);
+    chan_destroy(at->keeper);
+    at->keeper = NULL;
+    begin_hunt(at);
 }
 
 static void on_child_gone(void *arg, int status)
@@ -277,6 +318,10 @@ void attempt_keeper_let_go(struct attempt *at)
     // The end of its socket tells the keeper to kill everybody and to end.
     chan_destroy(at->keeper);
     at->keeper = NULL;
-    if (at->keeper_child == NULL && at->strays_left == 0)
+    if (at->strays_left > 0)
+        return; // the hunt ends it
+    if (at->keeper_child == NULL)
         loop_timer_arm(at->over, 0);
+    else
+        loop_timer_arm(at->bound, LET_GO_MS);
 }

@@ -40,8 +40,6 @@ struct keeper {
     struct strv leftovers;
 };
 
-extern char **environ;
-
 static void on_output(void *arg, uint32_t rank, uint32_t stream, const uint8_t *data,
                       size_t len, bool eof)
 {

@@ -16,8 +16,6 @@
 #include "wire/keyring.h"
 #include "wire/self.h"
 
-extern char **environ;
-
 struct musterd {
     struct agent_opts opts;
     struct log *log;

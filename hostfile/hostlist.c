@@ -44,7 +44,7 @@ static int take_host(struct members *to, const char *name, const struct hostword
     bool absolute = len > 1 && name[len - 1] == '.';
     len -= absolute ? 1 : 0;
     long found = members_find(to, name, len);
-    struct member *m = found >= 0 ? &to->v[found] : members_add(to, name, len);
+    struct member *m = found >= 0 ? to->v + found : members_add(to, name, len);
     if (found < 0)
         hostname_literal(m->name, len, &m->addr);
     m->absolute = m->absolute || absolute;

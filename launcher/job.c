@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/wait.h>
 
 #include "common/log.h"
 #include "common/loop.h"
@@ -19,10 +18,14 @@
 
 enum {
     TICK_MS = 100,
-    KILL_BOUND_MS = 5000,  // a keeper's bound after SIGKILL
-    STOP_MARGIN_MS = 3000, // for the answers to come back
+    KILL_BOUND_MS = 5000,   // a keeper's bound after SIGKILL
+    STOP_MARGIN_MS = 9000,  // an agent kills a keeper that does not answer, and hunts
+    DRAIN_BOUND_MS = 10000, // without any output coming
     CLOSE_BOUND_MS = 2000,
-    LAST_WORDS = 5,  // lines
+    LAST_WORDS = 5,           // lines
+    PREPARE_BOUND_MS = 60000, // above the agents' own bounds, which say more
+    START_BOUND_MS = 60000,
+    SILENT_SHOWN = 3,
     SETTLE_MS = 500, // a loss can be heard after the errors that it caused
 };
 
@@ -44,6 +47,12 @@ const struct map_position *job_position(const struct job *j, uint32_t vertex)
         if (j->map.positions[i].member + 1 == vertex)
             return &j->map.positions[i];
     return NULL;
+}
+
+bool job_rank_is_at(const struct job *j, uint32_t vertex, uint32_t rank)
+{
+    return rank < j->map.ranks &&
+           j->map.positions[map_position_of(&j->map, rank)].member + 1 == vertex;
 }
 
 struct verdict_rank job_rank_text(struct job *j, uint32_t rank)
@@ -80,7 +89,7 @@ bool job_settling(const struct job *j)
 
 static void enter_prepare(struct job *j)
 {
-    loop_timer_disarm(j->wait_timer);
+    loop_timer_arm(j->wait_timer, PREPARE_BOUND_MS);
     j->prepare = job_plan_prepare(j->roll, &j->map, j->opts, j->nspace);
     j->ranks = xcalloc(j->map.ranks, sizeof *j->ranks);
     job_coll_start(j);
@@ -93,6 +102,7 @@ static void enter_start(struct job *j)
     Muster__Go go = MUSTER__GO__INIT;
     go.master_address = j->prepare->positions[0]->address;
     go.master_port = j->master_port;
+    loop_timer_arm(j->wait_timer, START_BOUND_MS);
     job_send(j, FRAME_GO, TREE_ALL, &go.base);
 }
 
@@ -113,6 +123,7 @@ void job_progress_end(struct job *j)
 
 static void enter_run(struct job *j)
 {
+    loop_timer_disarm(j->wait_timer);
     job_progress_end(j);
     if (j->opts->timeout_ms > 0)
         loop_timer_arm(j->run_timer, j->opts->timeout_ms);
@@ -122,6 +133,7 @@ static void enter_stop(struct job *j)
 {
     job_progress_end(j);
     loop_timer_disarm(j->run_timer);
+    loop_timer_disarm(j->wait_timer);
     j->stop_ms = loop_now_ms();
     // After a good end what is left (a rank's grandchildren) has nothing to save.
     send_stop(j, j->verdict.failed && j->interrupts < 2 ? j->opts->grace_ms : 0);
@@ -132,7 +144,8 @@ static void enter_stop(struct job *j)
 // Streams of members that are out of reach bring nothing more.
 static void enter_drain(struct job *j)
 {
-    loop_timer_disarm(j->stop_timer);
+    j->drained = j->printed;
+    loop_timer_arm(j->stop_timer, DRAIN_BOUND_MS);
     for (uint32_t r = 0; r < j->map.ranks; r++)
         if (!j->ranks[r].started) {
             output_eof(j->output, r, 1);
@@ -254,9 +267,38 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     loop_timer_arm(j->tick, TICK_MS);
 }
 
+// "train-2 (10.0.0.5), train-3 (10.0.0.6)": positions whose member has not said so.
+static char *silent_members(const struct job *j)
+{
+    BUF_AUTO text = BUF_INIT;
+    unsigned shown = 0, more = 0;
+    for (uint32_t i = 0; i < j->map.npositions; i++) {
+        const struct group_member *m = &j->group.v[j->map.positions[i].member];
+        if (j->state == JOB_PREPARE ? m->ready : m->started)
+            continue;
+        CLEANUP_FREE char *name = group_member_text(m);
+        if (shown < SILENT_SHOWN)
+            buf_printf(&text, "%s%s", shown++ > 0 ? ", " : "", name);
+        else
+            more++;
+    }
+    if (more > 0)
+        buf_printf(&text, " and %u more", more);
+    return buf_steal_str(&text);
+}
+
 static void on_wait_over(evutil_socket_t fd, short what, void *arg)
 {
     struct job *j = arg;
+    if (j->state == JOB_PREPARE || j->state == JOB_START) {
+        bool prepare = j->state == JOB_PREPARE;
+        CLEANUP_FREE char *who = silent_members(j);
+        job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE,
+                 "the ranks were not %s within %d s by %s; look at the musterd there",
+                 prepare ? "prepared" : "started",
+                 (prepare ? PREPARE_BOUND_MS : START_BOUND_MS) / 1000, who);
+        return;
+    }
     CLEANUP_FREE char *text = waiting_text(j);
     job_fail(j, VERDICT_ORDER, VERDICT_OWN_FAILURE, "gave up after %u s (--wait): %s",
              j->opts->wait_ms / 1000, text);
@@ -269,23 +311,44 @@ static void on_run_over(evutil_socket_t fd, short what, void *arg)
              "the ranks ran longer than --timeout %g s", j->opts->timeout_ms / 1e3);
 }
 
+// No proof from some members: they are named, and left.
+static void stop_is_over(struct job *j)
+{
+    for (uint32_t i = 0; i < j->map.npositions; i++) {
+        struct group_member *m = &j->group.v[j->map.positions[i].member];
+        CLEANUP_FREE char *name = group_member_text(m);
+        if (!m->stopped)
+            log_warn(j->conf.log,
+                     "member %s gave no proof that its ranks are gone; it was left",
+                     name);
+    }
+    for (uint32_t r = 0; r < j->map.ranks; r++)
+        job_rank_gone(j, r, "no answer");
+    job_event(j, JOB_EV_STOPPED);
+}
+
+// A reader of ours that is slow (a pager) may take its time, agents may not.
+static void drain_is_over(struct job *j)
+{
+    if (j->printed != j->drained || output_waits(j->output)) {
+        j->drained = j->printed;
+        loop_timer_arm(j->stop_timer, DRAIN_BOUND_MS);
+        return;
+    }
+    log_warn(j->conf.log,
+             "no end of the ranks' output came within %d s; what is left of "
+             "it is lost",
+             DRAIN_BOUND_MS / 1000);
+    job_event(j, JOB_EV_DRAINED);
+}
+
 static void on_stop_over(evutil_socket_t fd, short what, void *arg)
 {
     struct job *j = arg;
-    for (uint32_t i = 0; j->state == JOB_STOP && i < j->map.npositions; i++) {
-        struct group_member *m = &j->group.v[j->map.positions[i].member];
-        if (!m->stopped)
-            log_warn(
-                j->conf.log,
-                "member %s (%s) gave no proof that its ranks are gone; it was left",
-                m->member->name, m->address);
-    }
-    if (j->state == JOB_STOP) {
-        for (uint32_t r = 0; r < j->map.ranks; r++)
-            job_rank_gone(j, r, "no answer");
-        job_event(j, JOB_EV_STOPPED);
-    } else {
-        job_event(j, JOB_EV_CLOSED);
+    switch (j->state) {
+    case JOB_STOP: stop_is_over(j); break;
+    case JOB_DRAIN: drain_is_over(j); break;
+    default: job_event(j, JOB_EV_CLOSED); break;
     }
 }
 
@@ -321,7 +384,7 @@ void job_destroy(struct job *j)
         return;
     branch_destroy(j->branch);
     if (j->local_agent > 0)
-        waitpid(j->local_agent, NULL, 0); // its link is closed: it ends
+        local_agent_end(j->local_agent);
     source_destroy(j->source);
     output_destroy(j->output);
     coll_destroy(j->colls);

@@ -55,9 +55,11 @@ struct job {
     uint32_t master_port;
     unsigned interrupts;
     uint64_t stop_ms; // when STOP was sent
+    uint64_t printed; // bytes of output that came
+    uint64_t drained; // as `printed`, when the drain's timer was armed
 
-    struct event *wait_timer; // bound of discover and connect
-    struct event *stop_timer; // bound of stop and close
+    struct event *wait_timer; // bound of discover and connect, of prepare, of start
+    struct event *stop_timer; // bound of stop, drain and close
     struct event *run_timer;  // --timeout
     struct event *tick;       // progress
     struct progress *progress;
@@ -79,6 +81,8 @@ bool job_settling(const struct job *j);
 void job_progress_end(struct job *j);
 // Position hosted by a vertex, NULL when it hosts none.
 const struct map_position *job_position(const struct job *j, uint32_t vertex);
+// Is there such a rank, and does this vertex host it? Numbers come from the network.
+bool job_rank_is_at(const struct job *j, uint32_t vertex, uint32_t rank);
 
 // job_discover.c: the way to a whole group.
 int job_discover_start(struct job *j, struct err *err);
@@ -102,5 +106,7 @@ void job_output_start(struct job *j);
 
 // local_agent.c: musterd for a run without a group.
 pid_t local_agent_start(int *fd, struct err *err);
+// Its link is closed: it ends by itself, or is killed after some seconds.
+void local_agent_end(pid_t pid);
 
 #endif

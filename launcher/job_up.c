@@ -58,7 +58,7 @@ static void check_idle_exits(struct job *j)
 static void on_exited(struct job *j, const struct frame *f)
 {
     Muster__Exited *m = msg_unpack(f, &muster__exited__descriptor, NULL);
-    if (m == NULL || !note_exit(j, m->rank)) {
+    if (m == NULL || !job_rank_is_at(j, f->src, m->rank) || !note_exit(j, m->rank)) {
         msg_free(m);
         return;
     }
@@ -89,7 +89,7 @@ static void on_ready(struct job *j, const struct frame *f, struct group_member *
     if (msg != NULL && j->map.positions[0].member + 1 == f->src)
         j->master_port = msg->master_port;
     msg_free(msg);
-    if (m->ready)
+    if (m->ready || job_position(j, f->src) == NULL)
         return;
     m->ready = true;
     if (++j->ready == j->map.npositions)
@@ -113,7 +113,7 @@ static void on_started(struct job *j, const struct frame *f, struct group_member
     Muster__Started *msg = msg_unpack(f, &muster__started__descriptor, NULL);
     for (size_t i = 0; msg != NULL && i < msg->n_ranks; i++) {
         uint32_t rank = msg->ranks[i]->rank;
-        if (rank >= j->map.ranks)
+        if (!job_rank_is_at(j, f->src, rank))
             continue;
         j->ranks[rank].pid = msg->ranks[i]->pid;
         j->ranks[rank].started = true;
@@ -122,7 +122,7 @@ static void on_started(struct job *j, const struct frame *f, struct group_member
                                m->member->name, "pid", (int)msg->ranks[i]->pid));
     }
     msg_free(msg);
-    if (m->started)
+    if (m->started || job_position(j, f->src) == NULL)
         return;
     m->started = true;
     if (++j->started == j->map.npositions)
@@ -163,18 +163,20 @@ static void on_stopped(struct job *j, const struct frame *f, struct group_member
 static void on_output(struct job *j, const struct frame *f)
 {
     Muster__Output *m = msg_unpack(f, &muster__output__descriptor, NULL);
-    job_progress_end(j);
-    if (m != NULL && m->data.len > 0)
-        output_data(j->output, m->rank, m->stream, m->data.data, m->data.len);
-    if (m != NULL && m->eof)
-        output_eof(j->output, m->rank, m->stream);
+    if (m != NULL && job_rank_is_at(j, f->src, m->rank)) {
+        j->printed += m->data.len;
+        if (m->data.len > 0)
+            output_data(j->output, m->rank, m->stream, m->data.data, m->data.len);
+        if (m->eof)
+            output_eof(j->output, m->rank, m->stream);
+    }
     msg_free(m);
 }
 
 static void on_abort(struct job *j, const struct frame *f)
 {
     Muster__Abort *m = msg_unpack(f, &muster__abort__descriptor, NULL);
-    if (m != NULL && m->rank < j->map.ranks) {
+    if (m != NULL && job_rank_is_at(j, f->src, m->rank)) {
         struct verdict_rank t = job_rank_text(j, m->rank);
         if (verdict_abort(&j->verdict, &t, m->status, m->text))
             job_event(j, JOB_EV_CAUSE);
@@ -213,7 +215,7 @@ static void forward(struct job *j, const struct frame *f)
 // What belongs to the attempt: nothing of it is heard before it was prepared.
 static void attempt_frame(struct job *j, const struct frame *f, struct group_member *m)
 {
-    if (j->prepare == NULL || f->job != j->id || f->attempt != 1) {
+    if (j->prepare == NULL || f->attempt != 1) {
         log_debug(j->conf.log, "dropped %s of another attempt",
                   frame_kind_name(f->kind));
         return;

@@ -217,9 +217,14 @@ void output_eof(struct output *o, uint32_t rank, unsigned stream)
         o->ops->drained(o->arg);
 }
 
+bool output_waits(const struct output *o)
+{
+    return !sink_is_idle(o->sinks[0]) || !sink_is_idle(o->sinks[1]);
+}
+
 bool output_is_drained(const struct output *o)
 {
-    return o->open == 0 && sink_is_idle(o->sinks[0]) && sink_is_idle(o->sinks[1]);
+    return o->open == 0 && !output_waits(o);
 }
 
 void output_last_words(const struct output *o, uint32_t rank, unsigned max,

@@ -48,6 +48,8 @@ void output_data(struct output *o, uint32_t rank, unsigned stream, const void *p
 // No more comes from this stream (repeats are allowed).
 void output_eof(struct output *o, uint32_t rank, unsigned stream);
 bool output_is_drained(const struct output *o);
+// Do bytes wait for whoever reads our stdout or stderr?
+bool output_waits(const struct output *o);
 // The last lines of a rank's stderr, at most `max`, each behind `indent`.
 void output_last_words(const struct output *o, uint32_t rank, unsigned max,
                        const char *indent, struct buf *out);

@@ -15,7 +15,8 @@
 struct branch;
 
 struct branch_ops {
-    // A frame from the subtree below; its src lies in the subtree of the child that sent it.
+    // A frame from the subtree below: of this job and term, and its src lies in the
+    // subtree of the child that sent it. Others are dropped.
     void (*frame)(void *arg, const struct frame *f);
     // A direct child greeted and was attached.
     void (*attached)(void *arg, uint32_t vertex, const Muster__Hello *hello);

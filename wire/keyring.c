@@ -57,10 +57,8 @@ static int source_open(struct source *s, const char *dir, struct log *log,
         return -1;
     }
     s->fd = openat(top, "..data", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (s->fd < 0) {
-        s->fd = top;
-        top = -1;
-    }
+    if (s->fd < 0)
+        s->fd = mem_steal_fd(&top);
     return 0;
 }
 
@@ -71,9 +69,9 @@ static int read_file(const struct source *s, const char *name, struct buf *text,
     CLEANUP_CLOSE int fd = openat(s->fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 && errno == ENOENT)
         return -1;
-    int why = fd < 0 || fstat(fd, st) < 0 ? errno : S_ISDIR(st->st_mode) ? EISDIR : 0;
+    int why = fd < 0 || fstat(fd, st) < 0 ? errno : 0;
     if (why == 0 && !S_ISREG(st->st_mode))
-        why = EINVAL;
+        why = S_ISDIR(st->st_mode) ? EISDIR : EINVAL;
     ssize_t n = 0;
     while (why == 0 && buf_len(text) <= KEY_FILE_MAX) {
         n = read(fd, buf_reserve(text, 4096), 4096);
