@@ -191,11 +191,13 @@ static void go(struct attempt *at, const struct frame *f)
 
 static void stop(struct attempt *at, uint32_t grace_ms)
 {
-    bool failed = at->state == ATTEMPT_FAILED;
+    if (at->state == ATTEMPT_FAILED && at->keeper == NULL && at->strays_left == 0) {
+        attempt_event(at, ATTEMPT_EV_KEEPER_GONE);
+        report_stopped(at); // it never had a keeper
+        return;
+    }
     attempt_event(at, ATTEMPT_EV_STOP);
-    if (failed)
-        report_stopped(at); // nothing runs: the keeper has killed what it had started
-    else if (at->state == ATTEMPT_STOPPING)
+    if (at->state == ATTEMPT_STOPPING)
         attempt_keeper_stop(at, grace_ms);
 }
 
@@ -245,8 +247,10 @@ static void on_timer(int fd, short what, void *arg)
 {
     struct attempt *at = arg;
     if (at->strays_left > 0) {
-        if (agent_kill_strays(session_agent(at->session)) > 0 &&
-            --at->strays_left > 0) {
+        // Until the keeper is reaped its kin may still be on its way to us.
+        bool reaped = at->keeper_child == NULL;
+        size_t killed = agent_kill_strays(session_agent(at->session));
+        if ((!reaped || killed > 0) && --at->strays_left > 0) {
             loop_timer_arm(at->timer, 20);
             return;
         }

@@ -7,7 +7,7 @@ enum attempt_state {
     ATTEMPT_READY,     // READY was sent
     ATTEMPT_STARTING,  // SPAWN was sent to the keeper
     ATTEMPT_RUNNING,
-    ATTEMPT_FAILED,   // FAILED was sent; nothing runs
+    ATTEMPT_FAILED,   // FAILED was sent; its keeper is still to be stopped
     ATTEMPT_STOPPING, // STOP was sent to the keeper
     ATTEMPT_STOPPED,  // STOPPED was sent
     ATTEMPT_STATES,

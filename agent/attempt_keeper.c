@@ -121,14 +121,23 @@ static void on_frame(void *arg, const struct frame *f)
     }
 }
 
+// A keeper that was killed left its kin to us: end them.
+static void sweep(struct attempt *at)
+{
+    at->strays_left = STRAY_ROUNDS;
+    loop_timer_arm(at->timer, 0);
+}
+
 // The keeper is gone. When nobody asked for that, its ranks get SIGKILL from the kernel;
-// what else was below it is below us now.
+// what else was below it is below us now, or soon: sockets close before kin moves.
 static void on_closed(void *arg, const struct err *why)
 {
     struct attempt *at = arg;
     chan_destroy(at->keeper);
     at->keeper = NULL;
-    if (at->state == ATTEMPT_STOPPED || at->state == ATTEMPT_FAILED)
+    if (at->keeper_child != NULL)
+        kill(at->keeper_pid, SIGKILL);
+    if (at->state == ATTEMPT_STOPPED)
         return;
     if (at->why == NULL)
         at->why =
@@ -139,15 +148,16 @@ static void on_closed(void *arg, const struct err *why)
     ERR_AUTO err = ERR_INIT;
     err_set(&err, "%s", at->why);
     attempt_report_failure(at, &err);
-    at->strays_left = STRAY_ROUNDS;
-    loop_timer_arm(at->timer, 0);
+    sweep(at);
 }
 
 static void on_child_gone(void *arg, int status)
 {
     struct attempt *at = arg;
     at->keeper_child = NULL;
-    if (at->letting_go && at->strays_left == 0)
+    if (status != 0 && at->keeper == NULL && at->strays_left == 0)
+        sweep(at); // killed before it had done what letting it go meant
+    else if (at->letting_go && at->strays_left == 0)
         loop_timer_arm(at->over, 0);
 }
 
