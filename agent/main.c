@@ -12,6 +12,7 @@
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
+#include "common/std.h"
 #include "config.h"
 #include "wire/keyring.h"
 #include "wire/self.h"
@@ -103,6 +104,7 @@ int main(int argc, char **argv)
     struct musterd d = {0};
     ERR_AUTO err = ERR_INIT;
     int code = 0;
+    std_fill();
     if (argc > 1 && strcmp(argv[1], "keeper") == 0)
         return keeper_main(argc - 1, argv + 1);
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {

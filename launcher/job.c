@@ -22,7 +22,8 @@ enum {
     KILL_BOUND_MS = 5000,  // a keeper's bound after SIGKILL
     STOP_MARGIN_MS = 3000, // for the answers to come back
     CLOSE_BOUND_MS = 2000,
-    SETTLE_MS = 500, // a loss can be heard after the errors that it caused
+    DRAIN_BOUND_MS = 1000, // who interrupts does not wait for a reader that is stuck
+    SETTLE_MS = 500,       // a loss can be heard after the errors that it caused
 };
 
 struct frame job_frame(const struct job *j, uint16_t kind, uint32_t dst)
@@ -131,6 +132,8 @@ static void enter_drain(struct job *j)
         }
     if (output_is_drained(j->output))
         job_event(j, JOB_EV_DRAINED);
+    else if (j->interrupts > 0)
+        loop_timer_arm(j->stop_timer, DRAIN_BOUND_MS);
 }
 
 static void enter_close(struct job *j)
@@ -156,6 +159,10 @@ static void enter_connect(struct job *j)
 static void enter_done(struct job *j)
 {
     loop_timer_disarm(j->stop_timer);
+    if (j->lost_output != NULL && !j->verdict.failed)
+        verdict_set(&j->verdict, VERDICT_LOSS, VERDICT_OWN_FAILURE,
+                    "the ranks ended well, but output of theirs was lost: %s",
+                    j->lost_output);
     j->conf.done(j->conf.arg);
 }
 
@@ -236,9 +243,21 @@ static void on_wait_over(evutil_socket_t fd, short what, void *arg)
              j->opts->wait_ms / 1000, text);
 }
 
+static void stop_drain(struct job *j)
+{
+    const char *why = "nobody read it after the interrupt";
+    log_warn(j->conf.log, "output is dropped: %s", why);
+    job_output_lost(j, why);
+    job_event(j, JOB_EV_DRAINED);
+}
+
 static void on_stop_over(evutil_socket_t fd, short what, void *arg)
 {
     struct job *j = arg;
+    if (j->state == JOB_DRAIN) {
+        stop_drain(j);
+        return;
+    }
     for (uint32_t i = 0; j->state == JOB_STOP && i < j->map.npositions; i++) {
         struct group_member *m = &j->group.v[j->map.positions[i].member];
         if (!m->stopped)
@@ -302,6 +321,7 @@ void job_destroy(struct job *j)
     progress_destroy(j->progress);
     verdict_free(&j->verdict);
     free(j->ranks);
+    free(j->lost_output);
     free(j->nspace);
     free(j->key);
     free(j);
@@ -315,8 +335,8 @@ void job_interrupt(struct job *j, int signo)
                  sigabbrev_np(signo));
     else if (j->state == JOB_STOP)
         send_stop(j, 0);
-    if (j->interrupts > 1 && j->state == JOB_DRAIN)
-        job_event(j, JOB_EV_DRAINED); // nobody reads the output any more
+    if (j->state == JOB_DRAIN)
+        loop_timer_arm(j->stop_timer, j->interrupts > 1 ? 0 : DRAIN_BOUND_MS);
     if (j->interrupts > 2)
         job_event(j, j->state == JOB_STOP ? JOB_EV_STOPPED : JOB_EV_CLOSED);
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/mem.h"
 #include "launcher/job_internal.h"
 
 static void on_credit(void *arg, uint32_t rank, unsigned stream, size_t bytes)
@@ -23,9 +24,16 @@ static void on_drained(void *arg)
 static void on_broken(void *arg, int fd, int errnum)
 {
     struct job *j = arg;
-    log_warn(j->conf.log,
-             "cannot write to %s: %s; the ranks' output is dropped from here",
-             fd == 1 ? "stdout" : "stderr", strerror(errnum));
+    CLEANUP_FREE char *why = xasprintf("cannot write to %s: %s",
+                                       fd == 1 ? "stdout" : "stderr", strerror(errnum));
+    log_warn(j->conf.log, "%s; the ranks' output is dropped from here", why);
+    job_output_lost(j, why);
+}
+
+void job_output_lost(struct job *j, const char *why)
+{
+    if (j->lost_output == NULL)
+        j->lost_output = xstrdup(why);
 }
 
 void job_output_start(struct job *j)

@@ -11,6 +11,7 @@
 
 #include "common/buf.h"
 #include "common/mem.h"
+#include "common/std.h"
 
 enum { PIECE = 4096 }; // a pipe that polls writable takes this much without blocking
 
@@ -28,8 +29,9 @@ struct owed {
 
 struct sink {
     struct output *output;
-    int fd;
-    bool poll; // not a regular file
+    int fd;    // the user's
+    int own;   // the same, without blocking; -1: there is no such way
+    bool poll; // can block
     bool broken;
     struct event *writable;
     struct buf queue;
@@ -43,6 +45,7 @@ struct output {
     struct stream *streams; // [rank * 2 + (stream - 1)]
     uint32_t ranks, open;
     struct sink sinks[2];
+    bool joined; // stdout and stderr are one file: all goes through the first sink
 };
 
 // Gives back credit for `n` bytes that went out of the sink's front.
@@ -67,7 +70,8 @@ static bool write_once(struct sink *s)
     size_t want = buf_len(&s->queue);
     if (s->poll && want > PIECE)
         want = PIECE;
-    ssize_t n = s->broken ? (ssize_t)want : write(s->fd, buf_data(&s->queue), want);
+    int fd = s->own >= 0 ? s->own : s->fd;
+    ssize_t n = s->broken ? (ssize_t)want : write(fd, buf_data(&s->queue), want);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
     if (n < 0) {
@@ -108,8 +112,22 @@ static void open_sink(struct output *o, struct sink *s, int fd)
     struct stat st;
     s->output = o;
     s->fd = fd;
-    s->poll = fstat(fd, &st) < 0 || !S_ISREG(st.st_mode);
-    s->writable = event_new(o->base, fd, EV_WRITE, on_writable, s);
+    s->own = std_reopen_nonblock(fd);
+    s->poll = s->own < 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode));
+    s->writable =
+        event_new(o->base, s->own >= 0 ? s->own : fd, EV_WRITE, on_writable, s);
+}
+
+static bool same_file(int a, int b)
+{
+    struct stat x, y;
+    return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino;
+}
+
+static struct sink *sink_of(struct output *o, unsigned stream)
+{
+    return &o->sinks[o->joined ? 0 : stream - 1];
 }
 
 struct output *output_create(struct event_base *base, int out_fd, int err_fd,
@@ -124,6 +142,7 @@ struct output *output_create(struct event_base *base, int out_fd, int err_fd,
     o->streams = xcalloc((size_t)ranks * 2, sizeof *o->streams);
     open_sink(o, &o->sinks[0], out_fd);
     open_sink(o, &o->sinks[1], err_fd);
+    o->joined = same_file(out_fd, err_fd);
     return o;
 }
 
@@ -135,6 +154,7 @@ void output_destroy(struct output *o)
         buf_free(&o->streams[i].line);
     for (int i = 0; i < 2; i++) {
         event_free(o->sinks[i].writable);
+        mem_cleanup_close(&o->sinks[i].own);
         buf_free(&o->sinks[i].queue);
         buf_free(&o->sinks[i].owed);
     }
@@ -145,7 +165,7 @@ void output_destroy(struct output *o)
 static void enqueue(struct output *o, uint32_t rank, unsigned stream, const void *p,
                     size_t n)
 {
-    struct sink *s = &o->sinks[stream - 1];
+    struct sink *s = sink_of(o, stream);
     struct owed owed = {.rank = rank, .stream = stream, .bytes = n};
     if (n == 0)
         return;
@@ -178,7 +198,7 @@ void output_data(struct output *o, uint32_t rank, unsigned stream, const void *p
     }
     if (buf_len(&st->line) > OUTPUT_LINE_MAX)
         enqueue_held(o, stream, &st->line);
-    flush(&o->sinks[stream - 1]);
+    flush(sink_of(o, stream));
 }
 
 void output_eof(struct output *o, uint32_t rank, unsigned stream)
@@ -194,7 +214,7 @@ void output_eof(struct output *o, uint32_t rank, unsigned stream)
     if (buf_len(&st->line) > 0) {
         buf_append(&st->line, "\n", o->ranks > 1 ? 1 : 0);
         enqueue_held(o, stream, &st->line);
-        flush(&o->sinks[stream - 1]);
+        flush(sink_of(o, stream));
     } else if (output_is_drained(o)) {
         o->ops->drained(o->arg);
     }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/mem.h"
+#include "common/std.h"
 
 enum { TTY_EVERY_MS = 50, PLAIN_FIRST_MS = 3000, PLAIN_EVERY_MS = 10000 };
 
@@ -34,8 +35,7 @@ void progress_destroy(struct progress *p)
 
 static void put(struct progress *p, const char *text)
 {
-    ssize_t n = write(p->fd, text, strlen(text));
-    (void)n; // nobody reads it: no reason to stop
+    std_write(p->fd, text, strlen(text), 0); // nobody reads it: no reason to stop
 }
 
 void progress_show(struct progress *p, uint64_t now_ms, const char *text)
