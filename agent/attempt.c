@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <ftw.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,8 +120,20 @@ static int make_tmpdir(struct attempt *at, struct err *err)
     return -1;
 }
 
+// So that a program beside it can be named from within it.
+static void make_wdir_absolute(Muster__Prepare *p)
+{
+    char cwd[PATH_MAX];
+    if (p->wdir[0] == '\0' || p->wdir[0] == '/' || getcwd(cwd, sizeof cwd) == NULL)
+        return;
+    char *whole = xasprintf("%s/%s", cwd, p->wdir);
+    free(p->wdir);
+    p->wdir = whole;
+}
+
 static int begin(struct attempt *at, struct err *err)
 {
+    make_wdir_absolute(at->prepare);
     const Muster__Prepare *p = at->prepare;
     const char *dir = p->wdir[0] != '\0' ? p->wdir : NULL;
     if (p->n_argv == 0) {

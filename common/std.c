@@ -50,6 +50,8 @@ int std_reopen_nonblock(int fd)
     struct stat st;
     if (fstat(fd, &st) < 0 || (!S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode)))
         return -1; // a regular file's offset is its description's
+    if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
+        return -1; // not meant to be written (std_fill)
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }

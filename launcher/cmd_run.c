@@ -69,7 +69,7 @@ static int load_keys(struct run *r, struct err *err)
 
 static int start(struct run *r, struct err *err)
 {
-    r->events = events_open(r->opts.events, err);
+    r->events = events_open(r->opts.events, r->log, err);
     if (r->events == NULL || load_keys(r, err) < 0)
         return -1;
     r->base = loop_create();
