@@ -167,6 +167,11 @@ static void on_over(int fd, short what, void *arg)
 
 static void on_timer(int fd, short what, void *arg);
 
+static void on_stuck(int fd, short what, void *arg)
+{
+    attempt_keeper_stuck(arg);
+}
+
 struct attempt *attempt_create(struct session *s, const struct frame *f,
                                Muster__Prepare *prepare)
 {
@@ -181,6 +186,7 @@ struct attempt *attempt_create(struct session *s, const struct frame *f,
     at->position = find_position(prepare, session_vertex(s), &at->index);
     at->over = loop_timer(base, on_over, at);
     at->timer = loop_timer(base, on_timer, at);
+    at->stuck = loop_timer(base, on_stuck, at);
     attempt_coll_start(at);
     if (at->position == NULL)
         return at;
@@ -284,10 +290,15 @@ void attempt_abandon(struct attempt *at, uint32_t grace_ms, const char *why)
     at->letting_go = true;
     bool runs = at->keeper != NULL && at->position != NULL &&
                 at->state < ATTEMPT_STOPPED && at->state != ATTEMPT_FAILED;
-    if (runs && grace_ms > 0)
-        stop(at, grace_ms);
-    else
+    if (!runs || grace_ms == 0) {
         attempt_keeper_let_go(at);
+        return;
+    }
+    // Peers elsewhere need not wait for what these ranks do with their grace.
+    ERR_AUTO err = ERR_INIT;
+    err_set(&err, "%s", at->why);
+    attempt_report_failure(at, &err);
+    stop(at, grace_ms);
 }
 
 static int remove_one(const char *path, const struct stat *st, int type,
@@ -311,6 +322,7 @@ void attempt_destroy(struct attempt *at)
     msg_free(at->pmix_ready);
     msg_free(at->prepare);
     loop_timer_free(at->timer);
+    loop_timer_free(at->stuck);
     loop_timer_free(at->over);
     free(at->ranks);
     free(at->tmpdir);

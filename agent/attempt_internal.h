@@ -41,6 +41,7 @@ struct attempt {
     bool letting_go;     // ends when the keeper is gone
     char *why;           // stopped without being asked: reported with STOPPED
     struct event *timer; // bound of the state: strays, exits that wait, letting go
+    struct event *stuck; // a keeper that does not do its work in its time
     struct event *over;
 };
 
@@ -61,6 +62,7 @@ void attempt_keeper_spawn(struct attempt *at, const Muster__Go *go);
 void attempt_keeper_stop(struct attempt *at, uint32_t grace_ms);
 void attempt_keeper_flush_exits(struct attempt *at);
 void attempt_keeper_let_go(struct attempt *at);
+void attempt_keeper_stuck(struct attempt *at);
 
 // attempt_pmix.c: muster-pmixd and collectives.
 void attempt_pmix_start(struct attempt *at, int fd);

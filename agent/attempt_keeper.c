@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent/attempt_internal.h"
+#include "agent/keeper.h"
 #include "agent/rank_env.h"
 #include "common/log.h"
 #include "common/loop.h"
@@ -18,6 +19,7 @@ enum {
     EXIT_SYNC_MS = 1000, // for muster-pmixd's last word about a rank that ended
     STRAY_ROUNDS = 250,  // of 20 ms
     OUTPUT_CREDIT_BYTES = 1 << 20,
+    STUCK_MARGIN_MS = 500, // over a keeper's own bounds
 };
 
 static const struct agent_conf *conf_of(const struct attempt *at)
@@ -278,8 +280,21 @@ void attempt_keeper_stop(struct attempt *at, uint32_t grace_ms)
     Muster__Stop m = MUSTER__STOP__INIT;
     m.grace_ms = grace_ms;
     struct frame f = attempt_header(at, FRAME_STOP);
-    if (at->keeper != NULL)
-        chan_send_msg(at->keeper, &f, &m.base);
+    if (at->keeper == NULL)
+        return;
+    chan_send_msg(at->keeper, &f, &m.base);
+    loop_timer_arm(at->stuck, (uint64_t)grace_ms + KEEPER_KILL_MS + KEEPER_DRAIN_MS +
+                                  STUCK_MARGIN_MS);
+}
+
+// Stopped by a signal, or worse. What it keeps is ended from here.
+void attempt_keeper_stuck(struct attempt *at)
+{
+    if (at->keeper_child == NULL || (at->state == ATTEMPT_STOPPED && !at->letting_go))
+        return;
+    log_warn(conf_of(at)->log, "keeper (pid %d) is stuck: it gets SIGKILL",
+             (int)at->keeper_pid);
+    kill(at->keeper_pid, SIGKILL);
 }
 
 void attempt_keeper_let_go(struct attempt *at)
@@ -287,6 +302,8 @@ void attempt_keeper_let_go(struct attempt *at)
     // The end of its socket tells the keeper to kill everybody and to end.
     chan_destroy(at->keeper);
     at->keeper = NULL;
-    if (at->keeper_child == NULL && at->strays_left == 0)
+    if (at->keeper_child != NULL)
+        loop_timer_arm(at->stuck, KEEPER_KILL_MS + STUCK_MARGIN_MS);
+    else if (at->strays_left == 0)
         loop_timer_arm(at->over, 0);
 }
