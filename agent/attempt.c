@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <ftw.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,8 +145,20 @@ static int make_tmpdir(struct attempt *at, struct err *err)
     return -1;
 }
 
+// So that a program beside it can be named from within it.
+static void make_wdir_absolute(Muster__Prepare *p)
+{
+    char cwd[PATH_MAX];
+    if (p->wdir[0] == '\0' || p->wdir[0] == '/' || getcwd(cwd, sizeof cwd) == NULL)
+        return;
+    char *whole = xasprintf("%s/%s", cwd, p->wdir);
+    free(p->wdir);
+    p->wdir = whole;
+}
+
 static int prepare(struct attempt *at, struct err *err)
 {
+    make_wdir_absolute(at->prepare);
     const Muster__Prepare *p = at->prepare;
     const char *dir = p->wdir[0] != '\0' ? p->wdir : NULL;
     if (p->n_argv == 0) {
@@ -323,11 +336,15 @@ void attempt_abandon(struct attempt *at, uint32_t grace_ms, const char *why)
     if (at->why == NULL)
         at->why = xstrdup(why);
     at->letting_go = true;
-    bool runs = at->keeper != NULL && at->state < ATTEMPT_STOPPED;
-    if (runs && grace_ms > 0)
-        stop(at, grace_ms);
-    else
+    if (at->keeper == NULL || at->state >= ATTEMPT_STOPPED || grace_ms == 0) {
         attempt_keeper_let_go(at);
+        return;
+    }
+    // Peers elsewhere need not wait for what these ranks do with their grace.
+    ERR_AUTO err = ERR_INIT;
+    err_set(&err, "%s", at->why);
+    attempt_report_failure(at, &err);
+    stop(at, grace_ms);
 }
 
 static int remove_one(const char *path, const struct stat *st, int type,

@@ -131,7 +131,7 @@ static void begin_hunt(struct attempt *at)
 }
 
 // The keeper is gone. When nobody asked for that, its ranks get SIGKILL from the kernel;
-// what else was below it is below us now.
+// what else was below it is below us now, or soon: sockets close before kin moves.
 static void on_closed(void *arg, const struct err *why)
 {
     struct attempt *at = arg;
@@ -188,7 +188,9 @@ static void on_child_gone(void *arg, int status)
 {
     struct attempt *at = arg;
     at->keeper_child = NULL;
-    if (at->letting_go && at->strays_left == 0)
+    if (status != 0 && at->keeper == NULL && at->strays_left == 0)
+        begin_hunt(at); // killed before it had done what letting it go meant
+    else if (at->letting_go && at->strays_left == 0)
         loop_timer_arm(at->over, 0);
 }
 

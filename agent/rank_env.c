@@ -165,8 +165,7 @@ void rank_env_common(const struct rank_env *e, char *const *base, struct strv *o
             strv_add(out, *base);
     set_sizes(e, out);
     set_job(e, out);
-    for (size_t i = 0; i < e->prepare->n_env; i++)
-        strv_putenv(out, e->prepare->env[i]);
+    strv_putenv_all(out, e->prepare->env, e->prepare->n_env);
     set_open_mpi(e, out);
 }
 

@@ -21,6 +21,7 @@ enum {
     KILL_BOUND_MS = 5000,   // a keeper's bound after SIGKILL
     STOP_MARGIN_MS = 9000,  // an agent kills a keeper that does not answer, and hunts
     DRAIN_BOUND_MS = 10000, // without any output coming
+    INTERRUPTED_DRAIN_MS = 1000, // who interrupts does not wait for a stuck reader
     CLOSE_BOUND_MS = 2000,
     LAST_WORDS = 5,           // lines
     PREPARE_BOUND_MS = 60000, // above the agents' own bounds, which say more
@@ -145,7 +146,8 @@ static void enter_stop(struct job *j)
 static void enter_drain(struct job *j)
 {
     j->drained = j->printed;
-    loop_timer_arm(j->stop_timer, DRAIN_BOUND_MS);
+    loop_timer_arm(j->stop_timer,
+                   j->interrupts > 0 ? INTERRUPTED_DRAIN_MS : DRAIN_BOUND_MS);
     for (uint32_t r = 0; r < j->map.ranks; r++)
         if (!j->ranks[r].started) {
             output_eof(j->output, r, 1);
@@ -190,9 +192,10 @@ static void add_last_words(struct job *j)
 
 static void enter_done(struct job *j)
 {
-    if (!j->verdict.failed && j->output_lost != NULL)
-        verdict_set(&j->verdict, VERDICT_ORDER, VERDICT_OWN_FAILURE, "%s",
-                    j->output_lost);
+    if (!j->verdict.failed && j->lost_output != NULL)
+        verdict_set(&j->verdict, VERDICT_LOSS, VERDICT_OWN_FAILURE,
+                    "the ranks ended well, but output of theirs was lost: %s",
+                    j->lost_output);
     loop_timer_disarm(j->stop_timer);
     add_last_words(j);
     j->conf.done(j->conf.arg);
@@ -330,15 +333,16 @@ static void stop_is_over(struct job *j)
 // A reader of ours that is slow (a pager) may take its time, agents may not.
 static void drain_is_over(struct job *j)
 {
-    if (j->printed != j->drained || output_waits(j->output)) {
+    bool interrupted = j->interrupts > 0;
+    if (!interrupted && (j->printed != j->drained || output_waits(j->output))) {
         j->drained = j->printed;
         loop_timer_arm(j->stop_timer, DRAIN_BOUND_MS);
         return;
     }
-    log_warn(j->conf.log,
-             "no end of the ranks' output came within %d s; what is left of "
-             "it is lost",
-             DRAIN_BOUND_MS / 1000);
+    const char *why = interrupted ? "nobody read it after the interrupt"
+                                  : "an agent did not send the end of it";
+    log_warn(j->conf.log, "output is dropped: %s", why);
+    job_output_lost(j, why);
     job_event(j, JOB_EV_DRAINED);
 }
 
@@ -401,7 +405,7 @@ void job_destroy(struct job *j)
     progress_destroy(j->progress);
     verdict_free(&j->verdict);
     free(j->ranks);
-    free(j->output_lost);
+    free(j->lost_output);
     free(j->nspace);
     free(j->key);
     free(j);
@@ -415,8 +419,8 @@ void job_interrupt(struct job *j, int signo)
                  sigabbrev_np(signo));
     else if (j->state == JOB_STOP)
         send_stop(j, 0);
-    if (j->interrupts > 1 && j->state == JOB_DRAIN)
-        job_event(j, JOB_EV_DRAINED); // nobody reads the output any more
+    if (j->state == JOB_DRAIN)
+        loop_timer_arm(j->stop_timer, j->interrupts > 1 ? 0 : INTERRUPTED_DRAIN_MS);
     if (j->interrupts > 2)
         job_event(j, j->state == JOB_STOP ? JOB_EV_STOPPED : JOB_EV_CLOSED);
 }

@@ -47,7 +47,7 @@ struct job {
     struct coll_route *route;
     struct coll_table *colls;
     struct output *output;
-    char *output_lost; // why, when it could not be written
+    char *lost_output; // why not all of it reached the user; NULL: nothing is known
     struct job_rank *ranks;
     uint32_t exited;
     uint32_t ready, started, stopped; // positions that said so
@@ -103,6 +103,8 @@ void job_coll_part(struct job *j, const struct frame *f);
 
 // job_output.c: what ranks print.
 void job_output_start(struct job *j);
+// Not all of it reached the user: a good end is none then.
+void job_output_lost(struct job *j, const char *why);
 
 // local_agent.c: musterd for a run without a group.
 pid_t local_agent_start(int *fd, struct err *err);

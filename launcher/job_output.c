@@ -27,14 +27,17 @@ static void on_drained(void *arg)
 static void on_broken(void *arg, const char *name, int errnum)
 {
     struct job *j = arg;
-    log_warn(j->conf.log,
-             "cannot write to %s: %s; what ranks print there is dropped from "
-             "here",
-             name, strerror(errnum));
-    if (errnum == EPIPE || j->output_lost != NULL)
-        return;
-    j->output_lost = xasprintf("output of the ranks was lost: cannot write to %s: %s",
-                               name, strerror(errnum));
+    CLEANUP_FREE char *why =
+        xasprintf("cannot write to %s: %s", name, strerror(errnum));
+    log_warn(j->conf.log, "%s; what ranks print there is dropped from here", why);
+    if (errnum != EPIPE)
+        job_output_lost(j, why);
+}
+
+void job_output_lost(struct job *j, const char *why)
+{
+    if (j->lost_output == NULL)
+        j->lost_output = xstrdup(why);
 }
 
 void job_output_start(struct job *j)

@@ -100,7 +100,8 @@ static void on_failed(struct job *j, const struct frame *f, struct group_member 
 {
     Muster__Failed *msg = msg_unpack(f, &muster__failed__descriptor, NULL);
     CLEANUP_FREE char *name = group_member_text(m);
-    if (msg != NULL)
+    bool counts = j->state < JOB_STOP || job_settling(j);
+    if (msg != NULL && counts)
         job_fail(j, VERDICT_LOSS,
                  msg->code > 0 && msg->code < 256 ? (int)msg->code
                                                   : VERDICT_OWN_FAILURE,

@@ -27,6 +27,7 @@ struct output {
     void *arg;
     struct stream *streams; // [rank * 2 + (stream - 1)]
     uint32_t ranks, open;
+    bool joined; // stdout and stderr are one file: all goes through the first sink
     struct sink *sinks[2];
 };
 
@@ -72,6 +73,13 @@ int output_make_dir(const struct output_style *style, struct err *err)
     return -1;
 }
 
+static bool same_file(int a, int b)
+{
+    struct stat x, y;
+    return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino;
+}
+
 struct output *output_create(struct event_base *base, int out_fd, int err_fd,
                              uint32_t ranks, const struct output_style *style,
                              const struct output_ops *ops, void *arg)
@@ -85,6 +93,7 @@ struct output *output_create(struct event_base *base, int out_fd, int err_fd,
     o->streams = xcalloc((size_t)ranks * 2, sizeof *o->streams);
     o->sinks[0] = sink_create(base, out_fd, &out_ops, o);
     o->sinks[1] = sink_create(base, err_fd, &err_ops, o);
+    o->joined = same_file(out_fd, err_fd);
     return o;
 }
 
@@ -169,7 +178,7 @@ static void pass_on(struct output *o, uint32_t rank, unsigned stream, struct buf
                     size_t credit)
 {
     struct sink_credit owed = {.rank = rank, .stream = stream, .bytes = credit};
-    struct sink *s = o->sinks[target_of(o, stream) - 1];
+    struct sink *s = o->sinks[o->joined ? 0 : target_of(o, stream) - 1];
     if (o->style.dir != NULL)
         to_file(o, rank, stream, whole);
     else

@@ -3,9 +3,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -13,6 +11,7 @@
 
 #include "common/buf.h"
 #include "common/mem.h"
+#include "common/std.h"
 
 enum { PIECE = 4096 }; // a pipe that polls writable takes this much without blocking
 
@@ -119,14 +118,6 @@ bool sink_is_idle(const struct sink *s)
     return buf_len(&s->queue) == 0;
 }
 
-// O_NONBLOCK belongs to the open file, which the shell and others share: so another one.
-static int open_anew(int fd)
-{
-    char path[32];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-}
-
 struct sink *sink_create(struct event_base *base, int fd, const struct sink_ops *ops,
                          void *arg)
 {
@@ -141,7 +132,7 @@ struct sink *sink_create(struct event_base *base, int fd, const struct sink_ops 
         s->kind = SINK_FILE;
     } else if (S_ISSOCK(st.st_mode)) {
         s->kind = SINK_SOCKET;
-    } else if ((anew = open_anew(fd)) >= 0) {
+    } else if ((anew = std_reopen_nonblock(fd)) >= 0) {
         s->kind = SINK_NONBLOCKING;
         s->fd = anew;
         s->own_fd = true;
