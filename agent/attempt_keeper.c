@@ -46,8 +46,8 @@ void attempt_keeper_flush_exits(struct attempt *at)
             send_exit(at, &at->ranks[i]);
 }
 
-// A rank's exit may overtake what muster-pmixd has to say of it (it finalized): for a rank
-// that ended well, ask it first. Failures are reported at once.
+// A rank's exit may overtake what muster-pmixd has to say of it (it finalized): for a
+// rank that ended well, ask it first. Failures are reported at once.
 static void on_exited(struct attempt *at, const struct frame *f)
 {
     Muster__Exited *m = msg_unpack(f, &muster__exited__descriptor, NULL);
@@ -130,8 +130,8 @@ static void begin_hunt(struct attempt *at)
     loop_timer_arm(at->timer, 0);
 }
 
-// The keeper is gone. When nobody asked for that, its ranks get SIGKILL from the kernel;
-// what else was below it is below us now.
+// The keeper is gone. When nobody asked for that, its ranks get SIGKILL from the
+// kernel; what else was below it is below us now.
 static void on_closed(void *arg, const struct err *why)
 {
     struct attempt *at = arg;
