@@ -46,8 +46,8 @@ void attempt_keeper_flush_exits(struct attempt *at)
             send_exit(at, &at->ranks[i]);
 }
 
-// A rank's exit may overtake what muster-pmixd has to say of it (it finalized): for a rank
-// that ended well, ask it first. Failures are reported at once.
+// A rank's exit may overtake what muster-pmixd has to say of it (it finalized): for a
+// rank that ended well, ask it first. Failures are reported at once.
 static void on_exited(struct attempt *at, const struct frame *f)
 {
     Muster__Exited *m = msg_unpack(f, &muster__exited__descriptor, NULL);

@@ -75,7 +75,8 @@ static void coll_result(struct attempt *at, const struct frame *f)
         chan_send(at->pmixd, f);
 }
 
-// ---- muster-pmixd --------------------------------------------------------------------
+// ---- muster-pmixd
+// --------------------------------------------------------------------
 
 static void on_ready(struct attempt *at, const struct frame *f)
 {

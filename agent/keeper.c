@@ -150,8 +150,8 @@ static void give_up(struct keeper *k, pid_t except)
     happen(k, KEEPER_GIVE_UP);
 }
 
-// A round that meets more than the one before (they fork) is followed by the next at
-// once.
+// A round that meets more than the one before (they fork) is followed by the next one
+// at once.
 static void kill_round(struct keeper *k)
 {
     pid_t except = k->state == KEEPER_ORPHANED ? 0 : k->pmixd;

@@ -2,13 +2,11 @@
 // ranks, and ends all of them when it is told to or when its agent goes.
 //
 // Messages (wire/muster.proto) on fd 3, from the agent:
-//   SPAWN   Spawn: start all ranks; answered by STARTED, or by FAILED when one cannot
-//   be
+//   SPAWN   Spawn: start all ranks; answered by STARTED, or by FAILED when one cannot be
 //           started (those that ran are killed first). Taken once.
 //   SIGNAL  Signal: to the process group of each rank that runs.
 //   STOP    Stop: SIGTERM, after grace_ms SIGKILL, for everybody below the keeper but
-//   the
-//           PMIx server. Another STOP can shorten the grace. Answered by STOPPED.
+//           the PMIx server. Another STOP can shorten the grace. Answered by STOPPED.
 //   CREDIT  Credit: the agent took so many bytes of a stream.
 //   PING    answered by PING: the keeper lives.
 //   INPUT   Output: ignored, the ranks' stdin is /dev/null.
@@ -16,13 +14,11 @@
 //   STARTED Started; FAILED Failed
 //   EXITED  Exited: a rank's process was reaped. Sent at once, its output may follow.
 //   OUTPUT  Output: at most FRAME_BULK_MAX bytes and never beyond the stream's credit;
-//   the
-//           last one of each stream has eof.
+//           the last one of each stream has eof.
 //   STOPPED Stopped: nobody is left below the keeper but the PMIx server, or who is
-//   named
-//           in `leftovers`. All EXITED came before. All OUTPUT too, unless a stream had
-//           no credit for DRAIN_MS: then the rest still follows as credit comes, until
-//           eof.
+//           named in `leftovers`. All EXITED came before. All OUTPUT too, unless a
+//           stream had no credit for KEEPER_DRAIN_MS: then the rest still follows as
+//           credit comes, until eof.
 // job, term and attempt of what is sent are those of the last frame that came.
 //
 // What a rank that ended leaves behind runs on until STOP. The PMIx server's end is not

@@ -21,8 +21,8 @@ struct pmixd_wire_ops {
     // pmixd_wire_modex_done() to `asker`.
     void (*modex)(void *arg, const Muster__Modex *m, uint32_t asker);
     void (*modex_done)(void *arg, const Muster__Modex *m);
-    // The agent asks whether all that libpmix has reported until now was sent: answer with
-    // pmixd_wire_ping() behind it.
+    // The agent asks whether all that libpmix has reported until now was sent: answer
+    // with pmixd_wire_ping() behind it.
     void (*ping)(void *arg);
     // The agent has gone or speaks nonsense: exit.
     void (*closed)(void *arg, const struct err *why);

@@ -24,8 +24,7 @@ struct rank_env {
     uint32_t cpus;                 // that this pod may use; 0: not known
 };
 
-// Adds the common part to `out`. `base` is NULL-terminated: the agent's own
-// environment.
+// Adds the common part to `out`. `base` (NULL-terminated): the agent's own environment.
 void rank_env_common(const struct rank_env *e, char *const *base, struct strv *out);
 // Adds the part of the position's i-th rank, but no name that `-x` sets.
 void rank_env_rank(const struct rank_env *e, size_t i, struct strv *out);

@@ -1,11 +1,11 @@
 // One launcher's (or inner agent's) hold on this agent, from greeting to end.
 //
 // States: GREETED (link up, no ATTACH yet; bounded) -> ATTACHED (vertex known, children
-// dialed) -> ORPHANED (the link was lost: ranks live on for the orphan grace) or CLOSING
-// (the link was closed in order: ranks are killed) -> over, when its attempts are.
-// Frames from above are handled here when dst is this vertex (or TREE_ALL), and passed
-// down; frames from below go up, but for collectives, which attempts merge, and modex
-// requests, which take the shortest way.
+// dialed) -> ORPHANED (the link was lost: ranks live on for the orphan grace) or
+// CLOSING (the link was closed in order: ranks are killed) -> over, when its attempts
+// are. Frames from above are handled here when dst is this vertex (or TREE_ALL), and
+// passed down; frames from below go up, but for collectives, which attempts merge, and
+// modex requests, which take the shortest way.
 #ifndef MUSTER_AGENT_SESSION_H
 #define MUSTER_AGENT_SESSION_H
 

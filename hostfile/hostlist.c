@@ -47,6 +47,7 @@ static int take_host(struct members *to, const char *name, const struct hostword
     struct member *m = found >= 0 ? to->v + found : members_add(to, name, len);
     if (found < 0)
         hostname_literal(m->name, len, &m->addr);
+    // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): what was found lies in to->v
     m->absolute = m->absolute || absolute;
     if (take_user(m, w, at, err) < 0)
         return -1;

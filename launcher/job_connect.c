@@ -83,8 +83,8 @@ static char *ranks_text(const struct map_position *p)
     return xasprintf("ranks %u-%u are", p->first, p->first + p->count - 1);
 }
 
-// A loss ends the job, unless its ranks had all ended well: then it only cannot be proven
-// that nothing is left there.
+// A loss ends the job, unless its ranks had all ended well: then it only cannot be
+// proven that nothing is left there.
 static void tell_loss(struct job *j, const struct group_member *m,
                       const struct map_position *p, const char *why)
 {

@@ -69,7 +69,8 @@ static void on_exited(struct job *j, const struct frame *f)
     events_write(j->conf.events, "exited",
                  json_pack("{s:i, s:s, s:i, s:i}", "rank", (int)m->rank, "member",
                            t.member, "pid", (int)m->pid, "status", (int)m->status));
-    // SIGKILL is not what a stop begins with: somebody else's (the kernel, out of memory).
+    // SIGKILL is not what a stop begins with: somebody else's (the kernel, out of
+    // memory).
     bool counts = j->state < JOB_STOP || (job_settling(j) && m->status == SIGKILL);
     if (counts &&
         verdict_exit(&j->verdict, &t, m->status, m->pmix_connected, m->pmix_finalized))

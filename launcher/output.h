@@ -18,8 +18,6 @@
 struct event_base;
 struct output;
 
-enum { OUTPUT_CREDIT = 1 << 20 };
-
 struct output_style {
     bool tag;        // "[3]<stdout>: " before each line
     bool timestamp;  // wall clock (UTC) at which the line came here

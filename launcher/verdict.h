@@ -1,7 +1,7 @@
 // Why a job ended: the first cause, and the exit code that it means. Pure.
 //
-// Only the first cause counts; what follows from it (ranks killed by the stop, collectives
-// that fail, links that close) is counted and not told.
+// Only the first cause counts; what follows from it (ranks killed by the stop,
+// collectives that fail, links that close) is counted and not told.
 #ifndef MUSTER_LAUNCHER_VERDICT_H
 #define MUSTER_LAUNCHER_VERDICT_H
 
@@ -10,9 +10,9 @@
 
 enum { VERDICT_OWN_FAILURE = 125, VERDICT_TIMEOUT = 124 };
 
-// A node that dies takes its ranks' peers along: their own errors can be heard before the
-// loss is. So a stronger cause takes the place of a weaker one; whoever calls must not offer
-// what is its own doing (ranks that it stops).
+// A node that dies takes its ranks' peers along: their own errors can be heard before
+// the loss is. So a stronger cause takes the place of a weaker one; whoever calls must
+// not offer what is its own doing (ranks that it stops).
 enum verdict_strength {
     VERDICT_ERROR,  // a rank ended with an exit code, or aborted
     VERDICT_SIGNAL, // a rank was killed
@@ -35,12 +35,13 @@ struct verdict_rank {
     const char *member, *address;
 };
 
-// Record a cause; false when an equal or stronger one was there before (nothing changes).
+// Record a cause; false when an equal or stronger one was there before (nothing
+// changes).
 bool verdict_set(struct verdict *v, enum verdict_strength strength, int code,
                  const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 // What an exit says. Returns true when it is the first cause of a failure. A rank that
-// ends with 0 without MPI_Finalize after it had called MPI_Init is a failure (code 1): its
-// peers wait for it.
+// ends with 0 without MPI_Finalize after it had called MPI_Init is a failure (code 1):
+// its peers wait for it.
 bool verdict_exit(struct verdict *v, const struct verdict_rank *r, int status,
                   bool connected, bool finalized);
 bool verdict_abort(struct verdict *v, const struct verdict_rank *r, int status,

@@ -306,14 +306,6 @@ uint32_t branch_attached(const struct branch *b)
     return n;
 }
 
-const char *branch_peer_text(const struct branch *b, uint32_t vertex)
-{
-    if (vertex < b->first || vertex >= b->first + b->n ||
-        b->children[vertex - b->first].link == NULL)
-        return "";
-    return link_peer_text(b->children[vertex - b->first].link);
-}
-
 void branch_destroy(struct branch *b)
 {
     if (b == NULL)

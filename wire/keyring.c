@@ -67,6 +67,7 @@ static int read_file(const struct source *s, const char *name, struct buf *text,
                      struct stat *st, struct err *err)
 {
     CLEANUP_CLOSE int fd = openat(s->fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    *st = (struct stat){0};
     if (fd < 0 && errno == ENOENT)
         return -1;
     int why = fd < 0 || fstat(fd, st) < 0 ? errno : 0;

@@ -95,3 +95,19 @@ no_variables_in() {
     done
     [ "$bad" = 0 ]
 }
+
+# manual_names PAGE SOURCE...: every long option of these sources stands in the page.
+manual_names() {
+    local page=$1 option bad=0
+    shift
+    for option in $(grep -hoE '^ +\{"[a-z-]+", ' "$@" | tr -d ' {",' | grep -vx np); do
+        grep -q -- "\*--$option\*" "$page" || { echo "$page: --$option"; bad=1; }
+    done
+    [ "$bad" = 0 ]
+}
+
+@test "manual pages name every option" {
+    manual_names man/muster-run.1.scd launcher/opts.c launcher/source_opts.c
+    manual_names man/musterd.8.scd agent/opts.c
+    manual_names man/muster-roll.1.scd launcher/cmd_roll.c
+}
