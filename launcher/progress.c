@@ -73,7 +73,7 @@ void progress_show(struct progress *p, uint64_t now_ms, const char *text)
     }
     struct winsize ws = {0};
     int width =
-        ioctl(p->fd, TIOCGWINSZ, &ws) == 0 && ws.ws_col > 10 ? ws.ws_col - 1 : 79;
+        ioctl(p->fd, TIOCGWINSZ, &ws) == 0 && ws.ws_col > 0 ? ws.ws_col - 1 : 79;
     CLEANUP_FREE char *plain = xasprintf("muster: %s", text);
     CLEANUP_FREE char *line = xasprintf("\r\033[K%.*s", fitting(plain, width), plain);
     put(p, line);
