@@ -42,12 +42,6 @@ pipe_is_full() {
   ! timeout 5 dd if=/dev/zero of="$1" bs=1 count=1 oflag=nonblock 2>/dev/null
 }
 
-@test "two jobs in one pipe to a reader that pauses longer than links live" {
-  { job -n 2 sh -c 'yes a | head -c 1500000' & job -n 2 sh -c 'yes b | head -c 1500000' &
-    wait -n && wait -n && echo both; } | (sleep 4 && cat) >got
-  [ "$(wc -c <got)" = 6000005 ]
-}
-
 @test "in the background of a terminal with tostop it goes on" {
   cat >script.sh <<SCRIPT
 stty tostop
