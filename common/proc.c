@@ -46,8 +46,12 @@ static char *resolve_slash(const char *program, const char *dir, struct err *err
     if (is_program(path, &why))
         return path;
     bool gone = why == ENOENT || why == ENOTDIR;
+    CLEANUP_FREE char *cwd = program[0] != '/' && dir == NULL ? getcwd(NULL, 0) : NULL;
     err_set_kind(err, gone ? "PROGRAM_NOT_FOUND" : "PROGRAM_NOT_EXECUTABLE",
-                 gone ? 127 : 126, "program %s: %s", path, strerror(why));
+                 gone ? 127 : 126, "program %s: %s%s%s%s", path, strerror(why),
+                 cwd != NULL ? " (from the agent's directory " : "",
+                 cwd != NULL ? cwd : "",
+                 cwd != NULL ? "; give --wdir or an absolute path)" : "");
     free(path);
     return NULL;
 }

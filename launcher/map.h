@@ -34,7 +34,10 @@ struct map {
     uint32_t slots; // of the whole group
 };
 
-enum { MAP_RANKS_MAX = 1 << 20 };
+enum {
+    MAP_RANKS_MAX = 1 << 20,
+    MAP_NODE_RANKS_MAX = 65535, // PMIX_LOCAL_RANK is a uint16
+};
 
 int map_block(const struct map_member *members, uint32_t n,
               const struct map_request *rq, struct map *map, struct err *err);

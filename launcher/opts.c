@@ -7,8 +7,15 @@
 #include <string.h>
 
 #include "common/mem.h"
+#include "config.h"
 #include "launcher/source_opts.h"
 #include "wire/tree.h"
+
+#ifdef HAVE_PMIX
+#define PMI_DEFAULT "pmix"
+#else
+#define PMI_DEFAULT "none" // built without muster-pmixd
+#endif
 
 enum {
     KEY_PPN = 0x100,
@@ -40,8 +47,8 @@ static const struct argp_option options[] = {
      "Set NAME for the ranks; without a value: as it is here", 3},
     {"wdir", KEY_WDIR, "DIR", 0,
      "Working directory of the ranks (default: the agent's)", 3},
-    {"pmi", KEY_PMI, "pmix|none", 0, "What ranks find each other with (default: pmix)",
-     3},
+    {"pmi", KEY_PMI, "pmix|none", 0,
+     "What ranks find each other with (default: " PMI_DEFAULT ")", 3},
     {"key", KEY_KEY, "DIR", 0,
      "Key ring of the group (default: $MUSTER_KEY_DIR, else /etc/muster/ssh)", 4},
     {"wait", KEY_WAIT, "SECONDS", 0,
@@ -180,7 +187,7 @@ int opts_parse(struct opts *o, int argc, char **argv, int *code)
         .args_doc = "PROGRAM [ARG...]",
         .doc = "Start PROGRAM on the ranks of a pod group and see it through.",
         .children = children};
-    *o = (struct opts){.pmi = "pmix",
+    *o = (struct opts){.pmi = PMI_DEFAULT,
                        .wait_ms = 300000,
                        .grace_ms = 10000,
                        .orphan_grace_ms = 10000,

@@ -51,8 +51,8 @@ static int source_open(struct source *s, const char *dir, struct log *log,
     CLEANUP_CLOSE int top = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (top < 0) {
         fail(err,
-             "key ring %s: %s; mount the group's Secret there, or make a ring with "
-             "`muster keygen %s`",
+             "key ring %s: %s; mount the group's Secret there, name another place "
+             "(--key DIR, MUSTER_KEY_DIR), or make a ring with `muster keygen %s`",
              dir, strerror(errno), dir);
         return -1;
     }
