@@ -30,7 +30,7 @@ struct run {
     size_t nsignals;
 };
 
-static const int to_ranks[] = {SIGUSR1, SIGUSR2, SIGCONT};
+static const int to_ranks[] = {SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
 static const int to_end[] = {SIGINT, SIGTERM, SIGHUP};
 
 static void on_interrupt(evutil_socket_t signo, short what, void *arg)
@@ -39,10 +39,15 @@ static void on_interrupt(evutil_socket_t signo, short what, void *arg)
     job_interrupt(r->job, (int)signo);
 }
 
+// Ctrl-Z stops the ranks; the launcher goes on, or its links would be lost. In sessions of
+// their own the ranks have nobody to continue them, so the kernel would ignore a SIGTSTP.
 static void on_forward(evutil_socket_t signo, short what, void *arg)
 {
     struct run *r = arg;
-    job_signal(r->job, (int)signo);
+    job_signal(r->job, signo == SIGTSTP ? SIGSTOP : (int)signo);
+    if (signo == SIGTSTP && !r->opts.quiet)
+        log_warn(r->log, "the ranks are stopped; `kill -CONT %d` lets them go on",
+                 (int)getpid());
 }
 
 static void watch(struct run *r, int signo, event_callback_fn fn)

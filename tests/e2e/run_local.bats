@@ -84,6 +84,29 @@ setup() {
   ! pgrep -f 'sleep 1234[.]5'
 }
 
+@test "SIGUSR1 reaches the ranks; SIGTSTP stops them, SIGCONT lets them go on" {
+  cat >rank.sh <<'EOF'
+trap 'echo got usr1' USR1
+echo "up $$"
+while [ ! -e done ]; do sleep 0.05; done
+EOF
+  "$muster" run --pmi none -n 2 sh rank.sh >out 2>err 3>&- &
+  pid=$!
+  wait_for 30 eval '[ "$(grep -c up out)" = 2 ]'
+  kill -USR1 "$pid"
+  wait_for 10 eval '[ "$(grep -c "got usr1" out)" = 2 ]'
+  mapfile -t ranks < <(awk '/^up/ { print $2 }' out)
+  kill -TSTP "$pid"
+  wait_for 10 eval '[ "$(ps -o stat= -p "${ranks[0]},${ranks[1]}" | grep -c ^T)" = 2 ]'
+  grep -q "kill -CONT $pid" err
+  kill -0 "$pid"
+  kill -CONT "$pid"
+  wait_for 10 eval '[ "$(ps -o stat= -p "${ranks[0]},${ranks[1]}" | grep -c ^T)" = 0 ]'
+  touch done
+  ends_within 20 "$pid"
+  [ "$code" = 0 ]
+}
+
 @test "a killed launcher leaves nothing" {
   "$muster" run -n 2 sh -c 'setsid sleep 2345.6 & echo up; wait' >out 2>&1 &
   pid=$!
