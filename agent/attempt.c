@@ -12,6 +12,7 @@
 #include "agent/attempt_internal.h"
 #include "agent/keeper.h"
 #include "agent/master_port.h"
+#include "agent/preflight.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
@@ -117,6 +118,12 @@ void attempt_prepared(struct attempt *at)
         }
         m.master_port = port;
     }
+    STRV_AUTO warnings = STRV_INIT;
+    struct preflight look = {.ranks = (uint32_t)at->position->n_ranks};
+    preflight_look(&look);
+    preflight_warn(&look, &warnings);
+    m.n_warnings = warnings.n;
+    m.warnings = warnings.v;
     attempt_event(at, ATTEMPT_EV_PREPARED);
     attempt_up(at, FRAME_READY, &m.base);
 }

@@ -31,7 +31,8 @@ struct attempt {
 
     struct chan *pmixd;
     Muster__PmixReady *pmix_ready;
-    char *tmpdir; // of the PMIx server and the ranks' sessions
+    int64_t oom_kills; // of this container when the ranks were started
+    char *tmpdir;      // of the PMIx server and the ranks' sessions
     bool pmix_used;
     struct attempt_rank *ranks; // by local rank
 

@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/attempt_internal.h"
 #include "agent/keeper.h"
+#include "agent/oom.h"
 #include "agent/rank_env.h"
 #include "common/log.h"
 #include "common/loop.h"
@@ -58,6 +60,10 @@ static void on_exited(struct attempt *at, const struct frame *f)
     }
     at->ranks[local].exited = m;
     at->ranks[local].gone = true;
+    // Read at once: the kernel counts before the process is gone.
+    int64_t kills = WIFSIGNALED(m->status) ? oom_kills("") : -1;
+    if (kills > at->oom_kills)
+        m->oom_kills = (uint32_t)(kills - at->oom_kills);
     if (m->status != 0 || at->pmixd == NULL || at->ranks[local].finalized) {
         send_exit(at, &at->ranks[local]);
         return;
@@ -302,6 +308,7 @@ void attempt_keeper_spawn(struct attempt *at, const Muster__Go *go)
                          .tmpdir = at->tmpdir,
                          .cpus = conf_of(at)->hello->cpus};
     Muster__Spawn *m = make_spawn(at, &e);
+    at->oom_kills = oom_kills("");
     chan_send_msg(at->keeper, &f, &m->base);
     msg_free(m);
 }

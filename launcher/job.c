@@ -405,6 +405,7 @@ void job_destroy(struct job *j)
     progress_destroy(j->progress);
     verdict_free(&j->verdict);
     free(j->ranks);
+    strv_free(&j->findings);
     free(j->lost_output);
     free(j->nspace);
     free(j->key);

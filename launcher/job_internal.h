@@ -53,6 +53,7 @@ struct job {
     uint32_t ready, started, stopped; // positions that said so
     bool pmix_used;
     uint32_t master_port;
+    struct strv findings; // of pods, that were told
     unsigned interrupts;
     uint64_t stop_ms; // when STOP was sent
     uint64_t printed; // bytes of output that came

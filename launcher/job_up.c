@@ -1,6 +1,7 @@
 // Frames from below: what agents report of an attempt.
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/log.h"
 #include "common/mem.h"
@@ -72,9 +73,12 @@ static void on_exited(struct job *j, const struct frame *f)
     // SIGKILL is not what a stop begins with: somebody else's (the kernel, out of
     // memory).
     bool counts = j->state < JOB_STOP || (job_settling(j) && m->status == SIGKILL);
-    if (counts &&
-        verdict_exit(&j->verdict, &t, m->status, m->pmix_connected, m->pmix_finalized))
+    if (counts && verdict_exit(&j->verdict, &t, m->status, m->pmix_connected,
+                               m->pmix_finalized)) {
+        if (m->oom_kills > 0)
+            verdict_out_of_memory(&j->verdict, m->rank, m->oom_kills);
         job_event(j, JOB_EV_CAUSE);
+    }
     if (!m->pmix_finalized && (m->status != 0 || m->pmix_connected)) {
         CLEANUP_FREE char *why = xasprintf("rank %u is gone", m->rank);
         coll_fail_rank(j->colls, j->nspace, m->rank, -1, why);
@@ -84,11 +88,24 @@ static void on_exited(struct job *j, const struct frame *f)
     all_exited(j);
 }
 
+// The same on many members is told once.
+static void tell_finding(struct job *j, const struct group_member *m, const char *text)
+{
+    for (size_t i = 0; i < j->findings.n; i++)
+        if (strcmp(j->findings.v[i], text) == 0)
+            return;
+    strv_add(&j->findings, text);
+    CLEANUP_FREE char *name = group_member_text(m);
+    log_warn(j->conf.log, "member %s (told once): %s", name, text);
+}
+
 static void on_ready(struct job *j, const struct frame *f, struct group_member *m)
 {
     Muster__Ready *msg = msg_unpack(f, &muster__ready__descriptor, NULL);
     if (msg != NULL && j->map.positions[0].member + 1 == f->src)
         j->master_port = msg->master_port;
+    for (size_t i = 0; msg != NULL && !m->ready && i < msg->n_warnings; i++)
+        tell_finding(j, m, msg->warnings[i]);
     msg_free(msg);
     if (m->ready || job_position(j, f->src) == NULL)
         return;

@@ -65,6 +65,18 @@ bool verdict_abort(struct verdict *v, const struct verdict_rank *r, int status,
     return set_rank(v, r, VERDICT_ERROR, code, how);
 }
 
+void verdict_out_of_memory(struct verdict *v, uint32_t rank, uint32_t kills)
+{
+    if (v->rank != (long)rank || v->text == NULL)
+        return;
+    char *before = v->text;
+    v->text =
+        xasprintf("%s: out of memory (its container's count of OOM kills rose by %u); "
+                  "raise the container's memory limit or let ranks use less",
+                  before, kills);
+    free(before);
+}
+
 void verdict_free(struct verdict *v)
 {
     free(v->text);

@@ -44,6 +44,8 @@ bool verdict_set(struct verdict *v, enum verdict_strength strength, int code,
 // its peers wait for it.
 bool verdict_exit(struct verdict *v, const struct verdict_rank *r, int status,
                   bool connected, bool finalized);
+// The rank of the cause was killed by the kernel for want of memory: say so.
+void verdict_out_of_memory(struct verdict *v, uint32_t rank, uint32_t kills);
 bool verdict_abort(struct verdict *v, const struct verdict_rank *r, int status,
                    const char *text);
 void verdict_free(struct verdict *v);

@@ -47,6 +47,18 @@ Test(verdict, leaving_without_finalize_is_one)
     verdict_free(&v);
 }
 
+Test(verdict, names_want_of_memory_for_its_own_rank_only)
+{
+    struct verdict v = {0};
+    cr_assert(verdict_exit(&v, &rank3, 9, false, false));
+    verdict_out_of_memory(&v, 2, 1);
+    cr_assert_null(strstr(v.text, "memory"));
+    verdict_out_of_memory(&v, 3, 1);
+    cr_assert_not_null(strstr(v.text, "SIGKILL): out of memory"));
+    cr_assert_eq(v.code, 137);
+    verdict_free(&v);
+}
+
 Test(verdict, an_abort_never_ends_with_0)
 {
     struct verdict v = {0};
