@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "agent/rank_fds.h"
 #include "common/mem.h"
 
 // Names that begin so, and these names, belong to some launcher around us.
@@ -137,6 +138,10 @@ static void set_job(const struct rank_env *e, struct strv *out)
     // Without it Open MPI 4 ranks become singletons under an unknown launcher.
     if (e->pmix != NULL)
         strv_setenv(out, "JSM_JSRUN_PORT", "0");
+    if (e->prepare->pmi1) {
+        set_number(out, "PMI_FD", RANK_FDS_PMI);
+        set_number(out, "PMI_SPAWNED", 0);
+    }
 }
 
 static void set_unless_set(struct strv *out, const char *name, const char *value)

@@ -35,8 +35,8 @@ static const struct argp_option options[] = {
      "Set NAME for the ranks; without a value: as it is here", 3},
     {"wdir", KEY_WDIR, "DIR", 0,
      "Working directory of the ranks (default: the agent's)", 3},
-    {"pmi", KEY_PMI, "pmix|none", 0, "What ranks find each other with (default: pmix)",
-     3},
+    {"pmi", KEY_PMI, "auto|pmix|pmi1|none", 0,
+     "What ranks find each other with (default: auto, PMIx and PMI-1)", 3},
     {"key", KEY_KEY, "DIR", 0,
      "Key ring of the group (default: $MUSTER_KEY_DIR, else /etc/muster/ssh)", 4},
     {"wait", KEY_WAIT, "SECONDS", 0,
@@ -90,9 +90,12 @@ static void forward(struct argp_state *state, struct opts *o, const char *text)
 
 static void check_pmi(struct argp_state *state, struct opts *o, const char *text)
 {
-    if (strcmp(text, "pmix") != 0 && strcmp(text, "none") != 0)
-        argp_error(state, "--pmi %s: pmix or none", text);
-    o->pmi = text;
+    static const char *const known[] = {"auto", "pmix", "pmi1", "none"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(text, known[i]) == 0)
+            o->pmi = known[i];
+    if (strcmp(text, o->pmi) != 0)
+        argp_error(state, "--pmi %s: auto, pmix, pmi1 or none", text);
 }
 
 static void take_program(struct argp_state *state, struct opts *o)
@@ -161,7 +164,7 @@ int opts_parse(struct opts *o, int argc, char **argv, int *code)
         .args_doc = "PROGRAM [ARG...]",
         .doc = "Start PROGRAM on the ranks of a pod group and see it through.",
         .children = children};
-    *o = (struct opts){.pmi = "pmix",
+    *o = (struct opts){.pmi = "auto",
                        .wait_ms = 300000,
                        .grace_ms = 10000,
                        .orphan_grace_ms = 10000,
