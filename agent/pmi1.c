@@ -25,7 +25,8 @@ enum {
 struct rank {
     struct pmi1 *all;
     size_t local;
-    int fd; // -1: closed
+    int fd;    // -1: closed
+    bool deaf; // it takes no replies any more; what it said before is still read
     struct event *readable, *writable;
     struct pmi1_parse *parse;
     struct buf out;
@@ -62,7 +63,8 @@ static void write_some(struct rank *r)
             event_add(r->writable, NULL);
             break;
         } else if (errno != EINTR) {
-            close_rank(r);
+            r->deaf = true;
+            buf_clear(&r->out);
         }
     }
     if (r->fd < 0)
@@ -80,9 +82,11 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
 
 static void on_reply(void *arg, size_t local, const char *line)
 {
-    struct pmi1 *p = arg;
-    buf_append_str(&p->ranks[local].out, line);
-    write_some(&p->ranks[local]);
+    struct rank *r = &((struct pmi1 *)arg)->ranks[local];
+    if (r->fd < 0 || r->deaf)
+        return;
+    buf_append_str(&r->out, line);
+    write_some(r);
 }
 
 // ---- in ---------------------------------------------------------------------

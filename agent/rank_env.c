@@ -163,6 +163,16 @@ static void set_open_mpi(const struct rank_env *e, struct strv *out)
         set_unless_set(out, "OMPI_MCA_mpi_yield_when_idle", "1");
 }
 
+// MPICH 4.2 and newer give up where PMI_SIZE and PMIX_NAMESPACE are both set and nobody
+// says which to use. PMI-1 is what each of its builds can.
+static void set_mpich(const struct rank_env *e, struct strv *out)
+{
+    if (e->prepare->pmi1)
+        set_unless_set(out, "MPIR_CVAR_PMI_VERSION", "1");
+    else if (e->pmix != NULL)
+        set_unless_set(out, "MPIR_CVAR_PMI_VERSION", "x");
+}
+
 void rank_env_common(const struct rank_env *e, char *const *base, struct strv *out)
 {
     for (; *base != NULL; base++)
@@ -173,6 +183,7 @@ void rank_env_common(const struct rank_env *e, char *const *base, struct strv *o
     for (size_t i = 0; i < e->prepare->n_env; i++)
         strv_putenv(out, e->prepare->env[i]);
     set_open_mpi(e, out);
+    set_mpich(e, out);
 }
 
 // ---- part of one rank -------------------------------------------------------
