@@ -12,6 +12,7 @@
 #include "agent/attempt_internal.h"
 #include "agent/keeper.h"
 #include "agent/master_port.h"
+#include "agent/pmi1.h"
 #include "agent/preflight.h"
 #include "common/log.h"
 #include "common/loop.h"
@@ -58,6 +59,17 @@ long attempt_local_rank(const struct attempt *at, uint32_t rank)
         if (at->position->ranks[i] == rank)
             return (long)i;
     return -1;
+}
+
+void attempt_rank_said(struct attempt *at, size_t local, bool finalized)
+{
+    at->ranks[local].connected = true;
+    at->ranks[local].finalized = finalized;
+    if (at->pmix_used)
+        return;
+    at->pmix_used = true;
+    struct frame used = attempt_header(at, FRAME_PMIX_USED);
+    session_up(at->session, &used);
 }
 
 static void report_stopped(struct attempt *at, const struct strv *leftovers)
@@ -369,6 +381,7 @@ void attempt_destroy(struct attempt *at)
         msg_free(at->ranks[i].exited);
     chan_destroy(at->keeper);
     chan_destroy(at->pmixd);
+    pmi1_destroy(at->pmi1);
     agent_forget_child(session_agent(at->session), at->keeper_child);
     if (at->tmpdir != NULL)
         nftw(at->tmpdir, remove_one, 16, FTW_DEPTH | FTW_PHYS);

@@ -8,7 +8,7 @@
 #include "wire/coll.h"
 #include "wire/coll_route.h"
 
-// What muster-pmixd told of a local rank, and an exit that waits for its last word.
+// What a local rank said over PMIx or PMI-1, and an exit that waits for its last word.
 struct attempt_rank {
     bool connected, finalized, gone;
     Muster__Exited *exited; // owned; NULL: none waits
@@ -31,9 +31,10 @@ struct attempt {
 
     struct chan *pmixd;
     Muster__PmixReady *pmix_ready;
-    int64_t oom_kills; // of this container when the ranks were started
-    char *tmpdir;      // of the PMIx server and the ranks' sessions
-    bool pmix_used;
+    int64_t oom_kills;          // of this container when the ranks were started
+    char *tmpdir;               // of the PMIx server and the ranks' sessions
+    bool pmix_used;             // a rank has called MPI_Init, over PMIx or PMI-1
+    struct pmi1 *pmi1;          // NULL: not asked for
     struct attempt_rank *ranks; // by local rank
 
     struct coll_route *route;
@@ -54,6 +55,8 @@ void attempt_fail(struct attempt *at, const struct err *err);
 void attempt_report_failure(struct attempt *at, const struct err *err);
 // READY, once program, keeper and PMIx server are.
 void attempt_prepared(struct attempt *at);
+// A local rank has called MPI_Init or MPI_Finalize.
+void attempt_rank_said(struct attempt *at, size_t local, bool finalized);
 // Local rank of a global one, -1 when it is not here.
 long attempt_local_rank(const struct attempt *at, uint32_t rank);
 
@@ -74,5 +77,8 @@ void attempt_pmix_frame(struct attempt *at, const struct frame *f); // from abov
 int attempt_coll_start(struct attempt *at, struct err *err);
 // muster-pmixd is gone, and the keeper lives: it ended by itself.
 void attempt_pmix_lost(struct attempt *at);
+
+// attempt_pmi1.c: before the keeper starts, sockets for its ranks go into `keeper`.
+int attempt_pmi1_start(struct attempt *at, int keeper, struct err *err);
 
 #endif

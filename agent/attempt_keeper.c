@@ -10,6 +10,7 @@
 #include "agent/attempt_internal.h"
 #include "agent/keeper.h"
 #include "agent/oom.h"
+#include "agent/pmi1.h"
 #include "agent/rank_env.h"
 #include "common/log.h"
 #include "common/loop.h"
@@ -64,6 +65,8 @@ static void on_exited(struct attempt *at, const struct frame *f)
     int64_t kills = WIFSIGNALED(m->status) ? oom_kills("") : -1;
     if (kills > at->oom_kills)
         m->oom_kills = (uint32_t)(kills - at->oom_kills);
+    if (at->pmi1 != NULL) // it may have aborted, or finalized
+        pmi1_drain(at->pmi1, (size_t)local);
     if (m->status != 0 || at->pmixd == NULL || at->ranks[local].finalized) {
         send_exit(at, &at->ranks[local]);
         return;
@@ -213,12 +216,20 @@ static int make_pair(int sv[2], struct err *err)
 static pid_t spawn_keeper(struct attempt *at, int keeper_fd, int pmixd_fd,
                           const char *pmixd, struct err *err)
 {
-    char program[] = "musterd", mode[] = "keeper", flag[] = "--pmixd";
-    CLEANUP_FREE char *path = pmixd != NULL ? xstrdup(pmixd) : NULL;
-    char *argv[] = {program, mode, path != NULL ? flag : NULL, path, NULL};
+    STRV_AUTO argv = STRV_INIT;
+    strv_add(&argv, "musterd");
+    strv_add(&argv, "keeper");
+    if (at->pmi1 != NULL) {
+        strv_add(&argv, "--rank-fds");
+        strv_addf(&argv, "%zu", at->position->n_ranks);
+    }
+    if (pmixd != NULL) {
+        strv_add(&argv, "--pmixd");
+        strv_add(&argv, pmixd);
+    }
     struct proc_fd fds[] = {{keeper_fd, 3}, {pmixd_fd, 4}};
     struct proc_spec spec = {.path = "/proc/self/exe",
-                             .argv = argv,
+                             .argv = argv.v,
                              .envp = conf_of(at)->environ,
                              .fds = fds,
                              .nfds = pmixd != NULL ? 2 : 1,
@@ -237,12 +248,15 @@ int attempt_keeper_start(struct attempt *at, struct err *err)
     if (at->prepare->pmix && pmixd == NULL) {
         err_set(err,
                 "muster-pmixd is not installed beside musterd; install it, or start "
-                "the ranks with --pmi none");
+                "the ranks with --pmi pmi1 (MPICH and its kin) or --pmi none");
         return -1;
     }
-    if (make_pair(kp, err) < 0 || (pmixd != NULL && make_pair(pm, err) < 0)) {
+    if (make_pair(kp, err) < 0 || (pmixd != NULL && make_pair(pm, err) < 0) ||
+        (at->prepare->pmi1 && attempt_pmi1_start(at, kp[0], err) < 0)) {
         close(kp[0]);
         close(kp[1]);
+        close(pm[0]);
+        close(pm[1]);
         return -1;
     }
     at->keeper_pid = spawn_keeper(at, kp[1], pm[1], pmixd, err);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "agent/attempt_internal.h"
+#include "agent/pmi1.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "wire/msg.h"
@@ -27,6 +28,16 @@ static void coll_done(void *arg, const Muster__Coll *merged)
     attempt_up(arg, FRAME_COLL, &merged->base);
 }
 
+// To whoever of us gave its part; `f` holds the same message.
+static void result_to_ranks(struct attempt *at, const Muster__Coll *result,
+                            const struct frame *f)
+{
+    if (result->kind == COLL_PMI1 && at->pmi1 != NULL)
+        pmi1_result(at->pmi1, result);
+    else if (result->kind != COLL_PMI1 && at->pmixd != NULL)
+        chan_send(at->pmixd, f);
+}
+
 static void coll_late(void *arg, size_t contributor, const Muster__Coll *result)
 {
     struct attempt *at = arg;
@@ -35,8 +46,8 @@ static void coll_late(void *arg, size_t contributor, const Muster__Coll *result)
     msg_pack(&f, &body, &result->base);
     if (contributor > 0)
         session_to_child(at->session, (uint32_t)contributor - 1, &f);
-    else if (at->pmixd != NULL)
-        chan_send(at->pmixd, &f);
+    else
+        result_to_ranks(at, result, &f);
 }
 
 int attempt_coll_start(struct attempt *at, struct err *err)
@@ -68,11 +79,11 @@ void attempt_from_child(struct attempt *at, const struct frame *f)
 static void coll_result(struct attempt *at, const struct frame *f)
 {
     Muster__Coll *m = msg_unpack(f, &muster__coll__descriptor, NULL);
-    if (m != NULL)
+    if (m != NULL) {
         coll_close(at->colls, m);
+        result_to_ranks(at, m, f);
+    }
     msg_free(m);
-    if (at->pmixd != NULL)
-        chan_send(at->pmixd, f);
 }
 
 // ---- muster-pmixd
@@ -99,16 +110,9 @@ static void on_client(struct attempt *at, const struct frame *f)
 {
     Muster__PmixClient *m = msg_unpack(f, &muster__pmix_client__descriptor, NULL);
     long local = m != NULL ? attempt_local_rank(at, m->rank) : -1;
-    if (local >= 0) {
-        at->ranks[local].connected = true;
-        at->ranks[local].finalized = m->finalized;
-    }
+    if (local >= 0)
+        attempt_rank_said(at, (size_t)local, m->finalized);
     msg_free(m);
-    if (local < 0 || at->pmix_used)
-        return;
-    at->pmix_used = true;
-    struct frame used = attempt_header(at, FRAME_PMIX_USED);
-    session_up(at->session, &used);
 }
 
 static void route_modex(struct attempt *at, const struct frame *f)

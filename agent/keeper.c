@@ -330,6 +330,11 @@ int keeper_start_pmixd(struct keeper *k, const char *path, int fd, struct err *e
     return pid > 0 ? 0 : -1;
 }
 
+void keeper_own_rank_fds(struct keeper *k, const int *fds, size_t n)
+{
+    keeper_ranks_own_fds(k->ranks, fds, n);
+}
+
 void keeper_destroy(struct keeper *k)
 {
     if (k == NULL)

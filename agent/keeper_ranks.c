@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/keeper_state.h"
+#include "agent/rank_fds.h"
 #include "agent/rank_io.h"
 #include "common/mem.h"
 #include "common/proc.h"
@@ -28,6 +29,8 @@ struct keeper_ranks {
     void *arg;
     struct rank *rank; // never moved: streams point to it
     size_t n;
+    int *fds; // owned: the ranks' PMI sockets, until they are started
+    size_t nfds;
 };
 
 struct keeper_ranks *keeper_ranks_create(struct event_base *base,
@@ -49,22 +52,39 @@ void keeper_ranks_forget(struct keeper_ranks *rs)
     rs->n = 0;
 }
 
+static void close_fds(struct keeper_ranks *rs)
+{
+    rank_fds_close(rs->fds, rs->nfds);
+    free(STEAL(rs->fds));
+    rs->nfds = 0;
+}
+
 void keeper_ranks_destroy(struct keeper_ranks *rs)
 {
     if (rs == NULL)
         return;
     keeper_ranks_forget(rs);
+    close_fds(rs);
     free(rs);
+}
+
+void keeper_ranks_own_fds(struct keeper_ranks *rs, const int *fds, size_t n)
+{
+    rs->fds = xmemdup(fds, n * sizeof *fds);
+    rs->nfds = n;
 }
 
 // ---- start ------------------------------------------------------------------
 
-static int check_spawn(const Muster__Spawn *spawn, struct err *err)
+static int check_spawn(const struct keeper_ranks *rs, const Muster__Spawn *spawn,
+                       struct err *err)
 {
     const char *lacks = spawn->path[0] == '\0' ? "a program"
                         : spawn->n_argv == 0   ? "an argv"
                         : spawn->n_ranks == 0  ? "ranks"
-                                               : NULL;
+                        : rs->nfds > 0 && rs->nfds != spawn->n_ranks
+                            ? "as many ranks as PMI sockets came"
+                            : NULL;
     if (lacks != NULL) {
         err_set_kind(err, "PROTOCOL", 125, "SPAWN without %s", lacks);
         return -1;
@@ -98,8 +118,16 @@ static char **null_terminated(char **v, size_t n)
     return out;
 }
 
+// stdin, stdout, stderr, and the PMI socket of those that get one (-1: none).
+static size_t fds_of(const struct rank *r, int pmi, struct proc_fd *fds)
+{
+    memcpy(fds, rank_io_child_fds(r->io), RANK_IO_STREAMS * sizeof *fds);
+    fds[RANK_IO_STREAMS] = (struct proc_fd){pmi, RANK_FDS_PMI};
+    return RANK_IO_STREAMS + (pmi >= 0 ? 1 : 0);
+}
+
 static int start_rank(struct rank *r, const Muster__Spawn *spawn,
-                      const Muster__SpawnRank *own, struct err *err)
+                      const Muster__SpawnRank *own, int pmi, struct err *err)
 {
     STRV_AUTO env = STRV_INIT;
     strv_add_all(&env, spawn->env, spawn->n_env);
@@ -110,13 +138,14 @@ static int start_rank(struct rank *r, const Muster__Spawn *spawn,
     r->io = rank_io_create(r->all->base, spawn->output_credit, on_output, r, err);
     if (r->io == NULL)
         return -1;
+    struct proc_fd fds[RANK_IO_STREAMS + 1];
     struct proc_spec spec = {
         .path = spawn->path,
         .argv = argv,
         .envp = env.n > 0 ? env.v : none,
         .dir = spawn->wdir[0] != '\0' ? spawn->wdir : NULL,
-        .fds = rank_io_child_fds(r->io),
-        .nfds = RANK_IO_STREAMS,
+        .fds = fds,
+        .nfds = fds_of(r, pmi, fds),
         .own_session = true,
         .death_signal = SIGKILL,
     };
@@ -128,22 +157,29 @@ static int start_rank(struct rank *r, const Muster__Spawn *spawn,
     return 0;
 }
 
-int keeper_ranks_start(struct keeper_ranks *rs, const Muster__Spawn *spawn,
-                       struct err *err)
+static int start_all(struct keeper_ranks *rs, const Muster__Spawn *spawn,
+                     struct err *err)
 {
-    if (check_spawn(spawn, err) < 0)
-        return -1;
     rs->rank = xcalloc(spawn->n_ranks, sizeof *rs->rank);
     for (size_t i = 0; i < spawn->n_ranks; i++) {
         struct rank *r = &rs->rank[rs->n++];
         r->all = rs;
         r->number = spawn->ranks[i]->rank;
-        if (start_rank(r, spawn, spawn->ranks[i], err) < 0) {
+        int pmi = rs->nfds > 0 ? rs->fds[i] : -1;
+        if (start_rank(r, spawn, spawn->ranks[i], pmi, err) < 0) {
             err_prefix(err, "rank %u", r->number);
             return -1;
         }
     }
     return 0;
+}
+
+int keeper_ranks_start(struct keeper_ranks *rs, const Muster__Spawn *spawn,
+                       struct err *err)
+{
+    int rc = check_spawn(rs, spawn, err) < 0 ? -1 : start_all(rs, spawn, err);
+    close_fds(rs);
+    return rc;
 }
 
 // ---- while they run ---------------------------------------------------------

@@ -22,6 +22,9 @@ struct keeper_ranks *keeper_ranks_create(struct event_base *base,
                                          keeper_ranks_output_fn output, void *arg);
 void keeper_ranks_destroy(struct keeper_ranks *rs);
 
+// The ranks' PMI sockets, in the order of SPAWN; copied, and taken over. None: ranks
+// start without.
+void keeper_ranks_own_fds(struct keeper_ranks *rs, const int *fds, size_t n);
 // Once. On failure (err->code 125, 126 or 127) some may run: the caller kills whatever
 // is below it, then calls keeper_ranks_forget.
 int keeper_ranks_start(struct keeper_ranks *rs, const Muster__Spawn *spawn,

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "agent/rank_fds.h"
 #include "common/mem.h"
 
 // Names that begin so, and these names, belong to some launcher around us.
@@ -137,6 +138,10 @@ static void set_job(const struct rank_env *e, struct strv *out)
     // Without it Open MPI 4 ranks become singletons under an unknown launcher.
     if (e->pmix != NULL)
         strv_setenv(out, "JSM_JSRUN_PORT", "0");
+    if (e->prepare->pmi1) {
+        set_number(out, "PMI_FD", RANK_FDS_PMI);
+        set_number(out, "PMI_SPAWNED", 0);
+    }
 }
 
 static void set_unless_set(struct strv *out, const char *name, const char *value)
@@ -158,6 +163,16 @@ static void set_open_mpi(const struct rank_env *e, struct strv *out)
         set_unless_set(out, "OMPI_MCA_mpi_yield_when_idle", "1");
 }
 
+// MPICH 4.2 and newer give up where PMI_SIZE and PMIX_NAMESPACE are both set and nobody
+// says which to use. PMI-1 is what each of its builds can.
+static void set_mpich(const struct rank_env *e, struct strv *out)
+{
+    if (e->prepare->pmi1)
+        set_unless_set(out, "MPIR_CVAR_PMI_VERSION", "1");
+    else if (e->pmix != NULL)
+        set_unless_set(out, "MPIR_CVAR_PMI_VERSION", "x");
+}
+
 void rank_env_common(const struct rank_env *e, char *const *base, struct strv *out)
 {
     for (; *base != NULL; base++)
@@ -167,6 +182,7 @@ void rank_env_common(const struct rank_env *e, char *const *base, struct strv *o
     set_job(e, out);
     strv_putenv_all(out, e->prepare->env, e->prepare->n_env);
     set_open_mpi(e, out);
+    set_mpich(e, out);
 }
 
 // ---- part of one rank -------------------------------------------------------

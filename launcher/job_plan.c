@@ -88,7 +88,8 @@ Muster__Prepare *job_plan_prepare(const struct roll *roll, const struct map *map
     p->n_env = o->env.n;
     p->env = copy_strings(o->env.v, p->n_env);
     p->wdir = xstrdup(o->wdir != NULL ? o->wdir : "");
-    p->pmix = strcmp(o->pmi, "pmix") == 0;
+    p->pmix = strcmp(o->pmi, "pmix") == 0 || strcmp(o->pmi, "auto") == 0;
+    p->pmi1 = strcmp(o->pmi, "pmi1") == 0 || strcmp(o->pmi, "auto") == 0;
     p->grace_ms = o->grace_ms;
     p->universe_size = map->slots > map->ranks ? map->slots : map->ranks;
     add_positions(p, roll, map);

@@ -12,9 +12,9 @@
 #include "wire/tree.h"
 
 #ifdef HAVE_PMIX
-#define PMI_DEFAULT "pmix"
+#define PMI_DEFAULT "auto" // PMIx and PMI-1
 #else
-#define PMI_DEFAULT "none" // built without muster-pmixd
+#define PMI_DEFAULT "pmi1" // built without muster-pmixd
 #endif
 
 enum {
@@ -47,7 +47,7 @@ static const struct argp_option options[] = {
      "Set NAME for the ranks; without a value: as it is here", 3},
     {"wdir", KEY_WDIR, "DIR", 0,
      "Working directory of the ranks (default: the agent's)", 3},
-    {"pmi", KEY_PMI, "pmix|none", 0,
+    {"pmi", KEY_PMI, "auto|pmix|pmi1|none", 0,
      "What ranks find each other with (default: " PMI_DEFAULT ")", 3},
     {"key", KEY_KEY, "DIR", 0,
      "Key ring of the group (default: $MUSTER_KEY_DIR, else /etc/muster/ssh)", 4},
@@ -111,9 +111,12 @@ static void forward(struct argp_state *state, struct opts *o, const char *text)
 
 static void check_pmi(struct argp_state *state, struct opts *o, const char *text)
 {
-    if (strcmp(text, "pmix") != 0 && strcmp(text, "none") != 0)
-        argp_error(state, "--pmi %s: pmix or none", text);
-    o->pmi = text;
+    static const char *const known[] = {"auto", "pmix", "pmi1", "none"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(text, known[i]) == 0)
+            o->pmi = known[i];
+    if (strcmp(text, o->pmi) != 0)
+        argp_error(state, "--pmi %s: auto, pmix, pmi1 or none", text);
 }
 
 static void take_program(struct argp_state *state, struct opts *o)

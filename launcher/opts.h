@@ -19,7 +19,7 @@ struct opts {
     const char *key;            // --key: key ring directory; NULL: the default
     const char *events;         // --events
     const char *wdir;           // --wdir
-    const char *pmi;            // --pmi: "pmix" or "none"
+    const char *pmi;            // --pmi: "auto", "pmix", "pmi1" or "none"
     struct strv env;            // -x: NAME=VALUE
     struct output_style output; // --tag-output and its kin
     uint32_t wait_ms;           // --wait: bound for finding and connecting members

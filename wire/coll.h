@@ -24,7 +24,13 @@
 #define COLL_RANK_ALL 0xffffffffu // a Proc's rank: all ranks of its namespace
 
 // Coll.kind
-enum { COLL_FENCE = 1, COLL_CONNECT = 2, COLL_DISCONNECT = 3, COLL_GROUP = 4 };
+enum {
+    COLL_FENCE = 1,
+    COLL_CONNECT = 2,
+    COLL_DISCONNECT = 3,
+    COLL_GROUP = 4,
+    COLL_PMI1 = 16, // a barrier of PMI-1 ranks, kept by the agent itself
+};
 
 struct coll_table;
 
