@@ -16,6 +16,7 @@
 #include "common/loop.h"
 #include "common/mem.h"
 #include "common/proc.h"
+#include "wire/agent_files.h"
 
 enum { KEEPERS_BOUND_MS = 8000 };
 
@@ -201,12 +202,10 @@ void agent_terminate(struct agent *a)
 struct agent *agent_create(const struct agent_conf *conf)
 {
     // In the build tree, or where it was installed.
-    static const char *const pmixd_places[] = {
-        "muster-pmixd", "../libexec/muster-pmixd", "../libexec/muster/muster-pmixd"};
     struct agent *a = xcalloc(1, sizeof *a);
     a->conf = *conf;
-    a->pmixd =
-        proc_find_beside(pmixd_places, sizeof pmixd_places / sizeof *pmixd_places);
+    CLEANUP_FREE char *self = proc_self();
+    a->pmixd = self != NULL ? agent_files_pmixd(self) : NULL;
     a->ports = master_port_create();
     // What a killed keeper leaves comes to us, not to the container's pid 1.
     prctl(PR_SET_CHILD_SUBREAPER, 1);
