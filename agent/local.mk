@@ -8,6 +8,7 @@ agent_libagent_a_SOURCES = \
 	%D%/attempt_pmix.c \
 	%D%/inner.c %D%/inner.h \
 	%D%/opts.c %D%/opts.h \
+	%D%/shell.c %D%/shell.h \
 	%D%/session.c %D%/session.h
 agent_musterd_SOURCES = %D%/main.c
 agent_musterd_LDADD = agent/libagent.a $(KEEPER_LIBS) $(WIRE_LIBS) $(HOSTFILE_LIBS) \

@@ -47,6 +47,8 @@ static int on_data(ssh_session session, ssh_channel channel, void *data, uint32_
 {
     struct link_ssh *s = arg;
     struct link_ssh_channel *c = find_channel(s, channel);
+    if (c == NULL && s->role->owns != NULL && s->role->owns(s->state, channel))
+        return 0;
     if (c == NULL || is_stderr) {
         link_ssh_break(s, "PROTOCOL", "data on a channel that carries no frames");
         return (int)len;

@@ -28,6 +28,8 @@ struct link_ssh_role {
     // One step towards open channels: 1 go on, 0 wait for the socket, -1 with err.
     int (*step)(void *state, struct err *err);
     const char *(*stage)(const void *state);
+    // Is this channel the role's own? Its data is left to it. May be NULL.
+    bool (*owns)(const void *state, ssh_channel channel);
     void (*destroy)(void *state); // after the session is gone; NULL-safe
 };
 

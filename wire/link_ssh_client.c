@@ -79,8 +79,8 @@ static void client_destroy(void *state)
     free(c);
 }
 
-static const struct link_ssh_role client_role = {client_step, client_stage,
-                                                 client_destroy};
+static const struct link_ssh_role client_role = {
+    .step = client_step, .stage = client_stage, .destroy = client_destroy};
 
 struct link *link_dial(const struct link_conf *conf, const struct sockaddr *addr,
                        socklen_t len, const struct link_ops *ops, void *arg)

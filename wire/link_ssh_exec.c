@@ -247,7 +247,8 @@ static void exec_destroy(void *state)
     free(x);
 }
 
-static const struct link_ssh_role exec_role = {exec_step, exec_stage, exec_destroy};
+static const struct link_ssh_role exec_role = {
+    .step = exec_step, .stage = exec_stage, .destroy = exec_destroy};
 
 struct link *link_dial_exec(const struct link_conf *conf, const struct link_via *via,
                             const struct sockaddr *addr, socklen_t len,

@@ -16,6 +16,7 @@ wire_libwire_a_SOURCES = \
 	%D%/link_ssh_exec.c \
 	%D%/link_ssh_login.c %D%/link_ssh_login.h \
 	%D%/link_ssh_server.c \
+	%D%/link_ssh_shell.c %D%/link_ssh_shell.h %D%/link_shell.h \
 	%D%/link_state.c %D%/link_state.h \
 	%D%/link_stream.c \
 	%D%/keyring_default.c \

@@ -18,7 +18,8 @@ struct via *via_create(const Muster__Via *m, const char *own_musterd, struct err
     struct via *v = xcalloc(1, sizeof *v);
     v->m = m;
     if (m->push && own_musterd == NULL)
-        err_set(err, "--push-agent: the path of this program's own musterd is not known");
+        err_set(err,
+                "--push-agent: the path of this program's own musterd is not known");
     else if (m->push)
         v->files = agent_files_load(own_musterd, err);
     bool ok = !m->push || v->files != NULL;
