@@ -127,6 +127,25 @@ pushed() { "$podbox" exec "$1" sh -c 'ls -di /tmp/muster-agent-*/* 2>/dev/null';
   [ "$(pushed train-1 | grep -c .)" = 2 ]
 }
 
+@test "--push-agent: inner vertices bring it on, a chain of 3 pods" {
+  ssh_pods 3
+  sshds 3
+  run --separate-stderr via --push-agent --fanout 1 --pods 'train-[0-2].train' --slots 1 "$mpi/hello"
+  [ "$status" = 0 ]
+  [ "$(grep -c 'of 3 on train-[0-2]' <<<"$output")" = 3 ]
+  "$podbox" exec train-2 sh -c "cmp $musterd /tmp/muster-agent-*/musterd"
+}
+
+@test "an inner vertex without the key ring: the file and a way without it are named" {
+  ssh_pods 3
+  sshds 3
+  in_pod train-0 <<<'mkdir -m 0700 /run/ring; cp /root/.ssh/id_rsa /run/ring; chmod 0600 /run/ring/id_rsa'
+  run lead timeout 60 "$muster" run --via ssh --key /run/ring --fanout 1 \
+    --pods 'train-[0-2].train' --slots 1 true
+  [ "$status" = 125 ]
+  [[ "$output" == *"member train-2"*"--fanout N"*"key ring /run/ring"* ]]
+}
+
 @test "--push-agent: somebody else's directory is neither used nor touched" {
   ssh_pods 2
   sshds 2
@@ -398,10 +417,26 @@ home_state() {
   [ "$output" = mpiuser ]
 }
 
-# Case ssh-06 (thousands of ssh clients exhaust the process table) cannot happen: the
-# launcher starts no process to log in, and dials at most 64 members at once (DIALS_AT_ONCE
-# in wire/branch.c). Case ssh-13 (ssh options in the environment): none is read, and no
-# ssh_config either; port and user are options and hostfile keys, tested above.
+# With thousands of members at most 64 are dialed at once (DIALS_AT_ONCE in wire/branch.c).
+@test "case ssh-06: logging in takes no process: none is left to the launcher" {
+  ssh_pods 4
+  "$podbox" volume put key "$BATS_TEST_TMPDIR/key" --mode 0644 >/dev/null
+  for pod in train-1 train-2 train-3; do
+    "$podbox" exec $pod install -m 0600 "$ring/id_rsa" /run/hostkey
+    sshd_start $pod 22 /run/hostkey
+  done
+  in_pod train-0 <<<'chmod 755 /root'
+  # 2: timeout and muster themselves.
+  alone="setpriv --reuid 34567 --regid 34567 --clear-groups timeout 60 prlimit --nproc=2"
+  run lead $alone sh -c 'true & wait; echo forked'
+  [[ "$output" != *forked* ]]
+  run --separate-stderr lead $alone "$muster" run --via ssh --user root --key "$ring" \
+    --pods 'train-[1-3].train' --slots 1 hostname
+  [ "$status" = 0 ]
+  [ "$(sort <<<"$output")" = $'train-1\ntrain-2\ntrain-3' ]
+}
+
+# None of ssh's settings is read: port and user are options and hostfile keys.
 @test "case ssh-13: ssh's own settings do not count" {
   ssh_pods 1
   sshd_start train-0 2222
