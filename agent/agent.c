@@ -12,10 +12,12 @@
 
 #include "agent/master_port.h"
 #include "agent/session.h"
+#include "agent/shell.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
 #include "common/proc.h"
+#include "wire/agent_files.h"
 
 enum { KEEPERS_BOUND_MS = 8000 };
 
@@ -34,6 +36,7 @@ struct hold {
 struct agent {
     struct agent_conf conf;
     struct link_server *server;
+    struct shells *shells;
     struct hold *sessions;
     struct agent_child *children;
     struct master_port *ports;
@@ -175,7 +178,10 @@ int agent_listen(struct agent *a, const struct sockaddr *addr, socklen_t len,
 {
     struct link_conf conf = link_conf_of(a);
     a->server = link_listen(&conf, addr, len, on_accept, a, err);
-    return a->server != NULL ? 0 : -1;
+    if (a->server == NULL)
+        return -1;
+    link_server_serve_shells(a->server, shells_ops(), a->shells);
+    return 0;
 }
 
 void agent_serve_fds(struct agent *a, int in, int out)
@@ -201,13 +207,12 @@ void agent_terminate(struct agent *a)
 struct agent *agent_create(const struct agent_conf *conf)
 {
     // In the build tree, or where it was installed.
-    static const char *const pmixd_places[] = {
-        "muster-pmixd", "../libexec/muster-pmixd", "../libexec/muster/muster-pmixd"};
     struct agent *a = xcalloc(1, sizeof *a);
     a->conf = *conf;
-    a->pmixd =
-        proc_find_beside(pmixd_places, sizeof pmixd_places / sizeof *pmixd_places);
+    CLEANUP_FREE char *self = proc_self();
+    a->pmixd = self != NULL ? agent_files_pmixd(self) : NULL;
     a->ports = master_port_create();
+    a->shells = shells_create(a);
     // What a killed keeper leaves comes to us, not to the container's pid 1.
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     a->sigchld = evsignal_new(conf->base, SIGCHLD, on_sigchld, a);
@@ -243,6 +248,7 @@ void agent_destroy(struct agent *a)
     agent_kill_strays(a);
     event_free(a->sigchld);
     master_port_destroy(a->ports);
+    shells_destroy(a->shells);
     free(a->pmixd);
     free(a);
 }

@@ -7,10 +7,12 @@ agent_libagent_a_SOURCES = \
 	%D%/attempt_keeper.c \
 	%D%/attempt_pmi1.c \
 	%D%/attempt_pmix.c \
+	%D%/inner.c %D%/inner.h \
 	%D%/oom.c %D%/oom.h \
 	%D%/opts.c %D%/opts.h \
 	%D%/preflight.c %D%/preflight.h \
-	%D%/session.c %D%/session.h
+	%D%/session.c %D%/session.h \
+	%D%/shell.c %D%/shell.h
 agent_musterd_SOURCES = %D%/main.c
 agent_musterd_LDADD = agent/libagent.a $(PMI1_LIBS) $(KEEPER_LIBS) $(WIRE_LIBS) $(HOSTFILE_LIBS) \
 	$(COMMON_LIBS)

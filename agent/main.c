@@ -1,4 +1,5 @@
 // musterd: the agent in each pod. Creates, wires, runs, destroys in reverse.
+#include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -17,6 +18,7 @@
 #include "common/std.h"
 #include "config.h"
 #include "wire/keyring.h"
+#include "wire/remote.h"
 #include "wire/self.h"
 
 struct musterd {
@@ -56,6 +58,16 @@ static int move_stdio(int *in, int *out, struct err *err)
     return 0;
 }
 
+// For an ssh session, in which shells may have printed things before.
+static int announce(int out, struct err *err)
+{
+    size_t len = strlen(REMOTE_FRAMES);
+    if (write(out, REMOTE_FRAMES, len) == (ssize_t)len)
+        return 0;
+    err_set_errno(err, errno, "--announce: nobody reads stdout");
+    return -1;
+}
+
 static int serve(struct musterd *d, struct err *err)
 {
     int in, out;
@@ -67,7 +79,7 @@ static int serve(struct musterd *d, struct err *err)
                  keyring_fingerprint(d->keys));
         return 0;
     }
-    if (move_stdio(&in, &out, err) < 0)
+    if (move_stdio(&in, &out, err) < 0 || (d->opts.announce && announce(out, err) < 0))
         return -1;
     agent_serve_fds(d->agent, in, out);
     return 0;

@@ -10,12 +10,16 @@
 #include "common/mem.h"
 #include "hostfile/members.h"
 
+enum { KEY_ANNOUNCE = 0x100 };
+
 static const struct argp_option options[] = {
     {"listen", 'l', "ADDRESS[:PORT]", 0,
      "Listen there; IPv6 in brackets when a port follows (default: [::]:7822)", 0},
     {"key", 'k', "DIR", 0,
      "Key ring of the group (default: $MUSTER_KEY_DIR, else /etc/muster/ssh)", 0},
     {"stdio", 's', NULL, 0, "Serve one launcher on stdin and stdout, then end", 0},
+    {"announce", KEY_ANNOUNCE, NULL, 0,
+     "With --stdio: say first where the frames begin; shells may print before", 0},
     {"verbose", 'v', NULL, 0, "Log what happens", 0},
     {0},
 };
@@ -90,6 +94,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case 'k': o->key = arg; return 0;
     case 's': o->stdio = true; return 0;
+    case KEY_ANNOUNCE: o->announce = true; return 0;
     case 'v': o->verbose = true; return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "what is '%s'? musterd takes options only", arg);

@@ -7,6 +7,7 @@
 #include <utlist.h>
 
 #include "agent/attempt.h"
+#include "agent/inner.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
@@ -30,6 +31,7 @@ struct session {
     uint64_t job;
     uint32_t term;
     struct branch *branch; // NULL: no children
+    struct inner inner;    // what the branch dials with
     struct running *attempts;
     bool stopping;       // SIGTERM: the link is closed when nothing runs any more
     struct event *bound; // of GREETED and ORPHANED
@@ -186,6 +188,7 @@ static void child_lost(struct session *s, uint32_t vertex, const struct err *why
     m.why = text;
     m.was_attached = attached;
     m.final = final;
+    m.code = why->code > 0 ? (uint32_t)why->code : 0;
     up_msg(s, FRAME_LOST, s->vertex, &m.base);
 }
 
@@ -207,19 +210,26 @@ static void dial_children(struct session *s)
 {
     static const struct branch_ops ops = {on_child_frame, on_child_attached,
                                           on_child_missing, on_child_lost};
-    uint32_t first;
+    uint32_t first, n = tree_children(&s->tree, s->vertex, &first);
     const struct agent_conf *ac = agent_conf(s->agent);
-    if (tree_children(&s->tree, s->vertex, &first) == 0)
+    ERR_AUTO err = ERR_INIT;
+    if (n == 0)
         return;
+    if (inner_open(&s->inner, s->attach, ac->keys, ac->log, &err) < 0) {
+        for (uint32_t i = 0; i < n; i++)
+            child_lost(s, first + i, &err, false, true);
+        return;
+    }
     struct branch_conf conf = {.link = {.base = ac->base,
-                                        .keys = ac->keys,
+                                        .keys = s->inner.keys,
                                         .hello = ac->hello,
                                         .log = ac->log},
                                .tree = s->tree,
                                .self = s->vertex,
                                .attach = s->attach,
                                .job = s->job,
-                               .term = s->term};
+                               .term = s->term,
+                               .via = s->inner.via};
     s->branch = branch_create(&conf, &ops, s);
 }
 
@@ -377,6 +387,7 @@ void session_destroy(struct session *s)
         free(r);
     }
     branch_destroy(s->branch);
+    inner_close(&s->inner);
     link_destroy(s->link);
     msg_free(s->attach);
     loop_timer_free(s->bound);

@@ -88,13 +88,18 @@ char *proc_resolve(const char *program, const char *path, const char *dir,
     return NULL;
 }
 
-char *proc_find_beside(const char *const *places, size_t n)
+char *proc_self(void)
 {
     char self[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (len <= 0)
+    ssize_t len = readlink("/proc/self/exe", self, sizeof self);
+    return len > 0 && len < (ssize_t)sizeof self ? xstrndup(self, (size_t)len) : NULL;
+}
+
+char *proc_find_beside(const char *const *places, size_t n)
+{
+    CLEANUP_FREE char *self = proc_self();
+    if (self == NULL)
         return NULL;
-    self[len] = '\0';
     char *slash = strrchr(self, '/');
     if (slash != NULL)
         *slash = '\0';

@@ -14,6 +14,8 @@
 char *proc_resolve(const char *program, const char *path, const char *dir,
                    struct err *err);
 
+// The path of the running program, NULL when /proc does not tell. Caller frees.
+char *proc_self(void);
 // The first of `places` (paths relative to the folder of this very program) that can be
 // executed; NULL when none can. Caller frees.
 char *proc_find_beside(const char *const *places, size_t n);

@@ -39,3 +39,27 @@ bool ownaddr_get(struct sockaddr_storage *out)
     freeifaddrs(list);
     return found;
 }
+
+static bool same_address(const struct sockaddr *a, const struct sockaddr_storage *b)
+{
+    if (a == NULL || a->sa_family != b->ss_family)
+        return false;
+    const struct sockaddr_in *a4 = (const void *)a, *b4 = (const void *)b;
+    const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;
+    if (a->sa_family == AF_INET)
+        return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+    return a->sa_family == AF_INET6 &&
+           IN6_ARE_ADDR_EQUAL(&a6->sin6_addr, &b6->sin6_addr);
+}
+
+bool ownaddr_is_own(const struct sockaddr_storage *addr)
+{
+    struct ifaddrs *list;
+    bool own = false;
+    if (getifaddrs(&list) < 0)
+        return false;
+    for (const struct ifaddrs *i = list; i != NULL && !own; i = i->ifa_next)
+        own = same_address(i->ifa_addr, addr);
+    freeifaddrs(list);
+    return own;
+}

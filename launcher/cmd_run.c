@@ -2,6 +2,7 @@
 #include <event2/event.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@ struct run {
     struct log *log;
     struct event_base *base;
     struct keyring *keys;
+    char *key_dir;
     struct events *events;
     struct self *self;
     struct job *job;
@@ -68,6 +70,7 @@ static int load_keys(struct run *r, struct err *err)
     if (r->opts.source.kind == SOURCE_LOCAL)
         return 0;
     CLEANUP_FREE char *dir = keyring_default_dir(r->opts.key);
+    r->key_dir = realpath(dir, NULL); // inner members look for it there too
     r->keys = keyring_load(dir, r->log, err);
     return r->keys != NULL ? 0 : -1;
 }
@@ -83,6 +86,7 @@ static int start(struct run *r, struct err *err)
     struct job_conf conf = {.base = r->base,
                             .opts = &r->opts,
                             .keys = r->keys,
+                            .key_dir = r->key_dir,
                             .hello = self_hello(r->self),
                             .events = r->events,
                             .log = r->log,
@@ -118,6 +122,7 @@ static void tear_down(struct run *r)
     self_destroy(r->self);
     loop_destroy(r->base);
     keyring_destroy(r->keys);
+    free(r->key_dir);
     events_close(r->events);
     log_destroy(r->log);
     opts_free(&r->opts);

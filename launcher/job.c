@@ -14,6 +14,7 @@
 #include "hostfile/source.h"
 #include "launcher/job_internal.h"
 #include "launcher/job_plan.h"
+#include "wire/link_hostkeys.h"
 #include "wire/msg.h"
 
 enum {
@@ -358,6 +359,22 @@ static void on_stop_over(evutil_socket_t fd, short what, void *arg)
 
 // ---- create, destroy, signals ------------------------------------------------
 
+static int open_via(struct job *j, struct err *err)
+{
+    const struct via_opts *o = &j->opts->via;
+    if (!o->ssh)
+        return 0;
+    CLEANUP_FREE char *musterd = local_agent_path(o->push ? err : NULL);
+    if (musterd == NULL && o->push)
+        return -1;
+    j->via_msg = via_opts_message(o, musterd, j->conf.key_dir, err);
+    j->via = j->via_msg != NULL ? via_create(j->via_msg, musterd, err) : NULL;
+    if (j->via != NULL && j->via_msg->host_keys_mode == LINK_HOSTKEYS_ANY)
+        log_warn(j->conf.log, "--host-keys accept: the members' host keys are not "
+                              "checked; whoever takes a pod's address can pose as it");
+    return j->via != NULL ? 0 : -1;
+}
+
 struct job *job_create(const struct job_conf *conf, struct err *err)
 {
     struct job *j = xcalloc(1, sizeof *j);
@@ -373,7 +390,7 @@ struct job *job_create(const struct job_conf *conf, struct err *err)
     j->stop_timer = loop_timer(conf->base, on_stop_over, j);
     j->run_timer = loop_timer(conf->base, on_run_over, j);
     j->tick = loop_timer(conf->base, on_tick, j);
-    if (job_discover_start(j, err) < 0) {
+    if (open_via(j, err) < 0 || job_discover_start(j, err) < 0) {
         job_destroy(j);
         return NULL;
     }
@@ -387,6 +404,8 @@ void job_destroy(struct job *j)
     if (j == NULL)
         return;
     branch_destroy(j->branch);
+    via_destroy(j->via);
+    msg_free(j->via_msg);
     if (j->local_agent > 0)
         local_agent_end(j->local_agent);
     source_destroy(j->source);

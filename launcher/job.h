@@ -18,6 +18,7 @@ struct job_conf {
     struct event_base *base;
     const struct opts *opts;    // borrowed
     const struct keyring *keys; // borrowed; NULL for the local machine
+    const char *key_dir;        // where they come from
     const Muster__Hello *hello; // borrowed: what this launcher says of itself
     struct events *events;      // borrowed
     struct log *log;

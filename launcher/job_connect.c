@@ -1,9 +1,11 @@
 // Connect: from found members to attached ones, and their loss.
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
+#include "hostfile/ownaddr.h"
 #include "launcher/job_internal.h"
 #include "launcher/job_plan.h"
 #include "wire/msg.h"
@@ -51,7 +53,8 @@ void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *he
         return;
     }
     if (hello->incarnation.len != ROLL_INCARNATION_BYTES) {
-        job_member_missing(j, vertex, "its agent's greeting has no incarnation", true);
+        job_member_missing(j, vertex, "its agent's greeting has no incarnation", 0,
+                           true);
         return;
     }
     m->state = GROUP_ATTACHED;
@@ -64,7 +67,8 @@ void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *he
     connected_if_all(j);
 }
 
-void job_member_missing(struct job *j, uint32_t vertex, const char *why, bool final)
+void job_member_missing(struct job *j, uint32_t vertex, const char *why, int code,
+                        bool final)
 {
     struct group_member *m = group_at(&j->group, vertex);
     group_set_why(m, why);
@@ -72,7 +76,8 @@ void job_member_missing(struct job *j, uint32_t vertex, const char *why, bool fi
     if (!final || j->state != JOB_CONNECT)
         return;
     CLEANUP_FREE char *name = group_member_text(m);
-    job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE, "member %s: %s", name, why);
+    job_fail(j, VERDICT_LOSS, code > 0 ? code : VERDICT_OWN_FAILURE, "member %s: %s",
+             name, why);
 }
 
 // "rank 4 is" or "ranks 4-7 are", for the loss of a member.
@@ -137,24 +142,42 @@ static void on_attached(void *arg, uint32_t vertex, const Muster__Hello *hello)
     job_member_attached(arg, vertex, hello);
 }
 
-static void on_missing(void *arg, uint32_t vertex, const struct err *why, bool final)
-{
-    job_member_missing(arg, vertex, err_text(why), final);
-}
-
-static void on_lost(void *arg, uint32_t vertex, const struct err *why)
-{
-    job_member_lost(arg, vertex, err_text(why));
-}
-
-static int adopt_local(struct job *j, struct err *err)
+static int adopt_local(struct job *j, uint32_t vertex, struct err *err)
 {
     int fd;
     j->local_agent = local_agent_start(&fd, err);
     if (j->local_agent < 0)
         return -1;
-    branch_adopt(j->branch, 1, fd, fd);
+    branch_adopt(j->branch, vertex, fd, fd);
     return 0;
+}
+
+// A member that is this very machine needs no sshd (mpi-operator's launcher has none).
+static bool is_here(const struct job *j, uint32_t vertex, const struct err *why)
+{
+    const struct member *m = j->group.v[vertex - 1].member;
+    return j->via != NULL && j->local_agent == 0 && why->kind != NULL &&
+           strcmp(why->kind, "REFUSED_TCP") == 0 && ownaddr_is_own(&m->addr);
+}
+
+static void on_missing(void *arg, uint32_t vertex, const struct err *why, bool final)
+{
+    struct job *j = arg;
+    ERR_AUTO err = ERR_INIT;
+    if (j->state == JOB_CONNECT && !final && is_here(j, vertex, why)) {
+        log_debug(j->conf.log, "member %s is this machine: its agent is started here",
+                  j->group.v[vertex - 1].member->name);
+        if (adopt_local(j, vertex, &err) == 0)
+            return;
+        why = &err;
+        final = true;
+    }
+    job_member_missing(j, vertex, err_text(why), why->code, final);
+}
+
+static void on_lost(void *arg, uint32_t vertex, const struct err *why)
+{
+    job_member_lost(arg, vertex, err_text(why));
 }
 
 void job_connect_start(struct job *j)
@@ -163,7 +186,8 @@ void job_connect_start(struct job *j)
                                           on_lost};
     ERR_AUTO err = ERR_INIT;
     j->roll = roll_create(j->key, 1, &j->group.members);
-    j->attach = job_plan_attach(j->roll, j->opts);
+    j->attach = job_plan_attach(j->roll, &j->group.members, j->opts);
+    j->attach->via = STEAL(j->via_msg);
     j->tree = (struct tree){.vertices = j->group.n + 1, .fanout = j->opts->fanout};
     struct branch_conf conf = {.link = {.base = j->conf.base,
                                         .keys = j->conf.keys,
@@ -172,8 +196,9 @@ void job_connect_start(struct job *j)
                                .tree = j->tree,
                                .attach = j->attach,
                                .job = j->id,
-                               .term = 1};
+                               .term = 1,
+                               .via = j->via};
     j->branch = branch_create(&conf, &ops, j);
-    if (j->local && adopt_local(j, &err) < 0)
+    if (j->local && adopt_local(j, 1, &err) < 0)
         job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE, "%s", err_text(&err));
 }

@@ -16,6 +16,7 @@
 #include "wire/branch.h"
 #include "wire/coll.h"
 #include "wire/coll_route.h"
+#include "wire/via.h"
 
 struct job_rank {
     uint32_t pid;
@@ -36,8 +37,10 @@ struct job {
     bool warned; // the source's warnings were told
     bool local;  // one member, this machine, reached over a socketpair
     pid_t local_agent;
-    struct group group; // their states, as seen from here
-    struct roll *roll;  // from connect on
+    Muster__Via *via_msg; // until it is the Attach's; NULL: agents listen
+    struct via *via;      // made of it
+    struct group group;   // their states, as seen from here
+    struct roll *roll;    // from connect on
     Muster__Attach *attach;
     struct tree tree;
     struct branch *branch;
@@ -91,7 +94,9 @@ int job_discover_start(struct job *j, struct err *err);
 // job_connect.c: the way to attached members.
 void job_connect_start(struct job *j);
 void job_member_lost(struct job *j, uint32_t vertex, const char *why);
-void job_member_missing(struct job *j, uint32_t vertex, const char *why, bool final);
+// code: exit code that the reason stands for, 0: Muster's own.
+void job_member_missing(struct job *j, uint32_t vertex, const char *why, int code,
+                        bool final);
 void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *hello);
 
 // job_up.c: frames from below.
@@ -107,7 +112,10 @@ void job_output_start(struct job *j);
 // Not all of it reached the user: a good end is none then.
 void job_output_lost(struct job *j, const char *why);
 
-// local_agent.c: musterd for a run without a group.
+// local_agent.c: musterd of this machine.
+// Its path, NULL with err. Caller frees.
+char *local_agent_path(struct err *err);
+// As a child, for a run without a group, and for a member that is this machine.
 pid_t local_agent_start(int *fd, struct err *err);
 // Its link is closed: it ends by itself, or is killed after some seconds.
 void local_agent_end(pid_t pid);

@@ -14,7 +14,16 @@ static char **copy_strings(char *const *texts, size_t n)
     return copy;
 }
 
-Muster__Attach *job_plan_attach(const struct roll *roll, const struct opts *o)
+// Agents have a port of their own, sshd another; the source's goes before either.
+static void set_way(Muster__Member *pm, const struct member *m, const struct opts *o)
+{
+    uint16_t otherwise = o->via.ssh ? o->via.port : MEMBERS_DEFAULT_PORT;
+    pm->port = m->port > 0 ? (uint32_t)m->port : otherwise;
+    pm->user = xstrdup(m->user != NULL ? m->user : "");
+}
+
+Muster__Attach *job_plan_attach(const struct roll *roll, const struct members *members,
+                                const struct opts *o)
 {
     Muster__Attach *a = xmalloc(sizeof *a);
     muster__attach__init(a);
@@ -30,7 +39,7 @@ Muster__Attach *job_plan_attach(const struct roll *roll, const struct opts *o)
         muster__member__init(pm);
         pm->name = xstrdup(m->name);
         pm->address = xstrdup(m->address);
-        pm->port = m->port;
+        set_way(pm, &members->v[i], o);
     }
     return a;
 }

@@ -2,13 +2,15 @@
 #ifndef MUSTER_LAUNCHER_JOB_PLAN_H
 #define MUSTER_LAUNCHER_JOB_PLAN_H
 
+#include "hostfile/members.h"
 #include "hostfile/roll.h"
 #include "launcher/map.h"
 #include "launcher/opts.h"
 #include "wire/muster.pb-c.h"
 
 // Both own all that they point to: free with msg_free().
-Muster__Attach *job_plan_attach(const struct roll *roll, const struct opts *o);
+Muster__Attach *job_plan_attach(const struct roll *roll, const struct members *members,
+                                const struct opts *o);
 // The map's positions are the roll's.
 Muster__Prepare *job_plan_prepare(const struct roll *roll, const struct map *map,
                                   const struct opts *o, const char *nspace);

@@ -219,7 +219,8 @@ static void on_lost_below(struct job *j, const struct frame *f)
         if (m->was_attached)
             job_member_lost(j, m->vertex, m->why);
         else
-            job_member_missing(j, m->vertex, m->why, m->final);
+            job_member_missing(j, m->vertex, m->why, m->code < 256 ? (int)m->code : 0,
+                               m->final);
     }
     msg_free(m);
 }

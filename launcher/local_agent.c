@@ -15,11 +15,14 @@
 
 enum { END_MS = 10000, LOOK_MS = 2 }; // above the agent's own bound for its keepers
 
-static char *find_musterd(struct err *err)
+// Where the links in its path end: others get the path told.
+char *local_agent_path(struct err *err)
 {
     static const char *const places[] = {"musterd", "../sbin/musterd",
                                          "../agent/musterd"};
-    char *path = proc_find_beside(places, sizeof places / sizeof *places);
+    CLEANUP_FREE char *beside =
+        proc_find_beside(places, sizeof places / sizeof *places);
+    char *path = beside != NULL ? realpath(beside, NULL) : NULL;
     if (path != NULL)
         return path;
     path = proc_resolve("musterd", getenv("PATH"), NULL, err);
@@ -29,7 +32,7 @@ static char *find_musterd(struct err *err)
 
 pid_t local_agent_start(int *fd, struct err *err)
 {
-    CLEANUP_FREE char *path = find_musterd(err);
+    CLEANUP_FREE char *path = local_agent_path(err);
     int sv[2];
     if (path == NULL)
         return -1;

@@ -130,7 +130,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct opts *o = state->input;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &o->from; return 0;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->from;
+        state->child_inputs[1] = &o->via;
+        return 0;
     case 'n': o->map.ranks = number(state, "-n", arg, 1, MAP_RANKS_MAX); return 0;
     case 'x': forward(state, o, arg); return 0;
     case 'q': o->quiet = true; return 0;
@@ -179,10 +182,27 @@ static int settle_members(struct opts *o)
     return 0;
 }
 
+static int check_via(const struct opts *o)
+{
+    const char *stray = via_opts_stray(&o->via);
+    if (stray != NULL)
+        fprintf(stderr,
+                "muster run: %s is about members that are reached through sshd: "
+                "give --via ssh[:PORT] with it\n",
+                stray);
+    else if (o->via.ssh && o->source.kind == SOURCE_LOCAL)
+        fprintf(stderr, "muster run: --via ssh needs members: give --hostfile, --host, "
+                        "--dns or --pods\n");
+    else
+        return 0;
+    return -1;
+}
+
 int opts_parse(struct opts *o, int argc, char **argv, int *code)
 {
     const struct argp_child children[] = {
         {source_opts_argp(), 0, "Where the members come from (none: this machine):", 1},
+        {via_opts_argp(), 0, "Pods with a stock sshd instead of agents:", 6},
         {0}};
     const struct argp argp = {
         .options = options,
@@ -196,12 +216,13 @@ int opts_parse(struct opts *o, int argc, char **argv, int *code)
                        .orphan_grace_ms = 10000,
                        .fanout = TREE_FANOUT_DEFAULT};
     source_opts_init(&o->from);
+    via_opts_init(&o->via);
     argp_err_exit_status = 125;
     char name[] = "muster run";
     argv[0] = name;
     error_t rc = argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_LONG_ONLY, NULL, o);
     o->source = o->from.spec;
-    if (rc == 0 && settle_members(o) == 0)
+    if (rc == 0 && settle_members(o) == 0 && check_via(o) == 0)
         return 0;
     *code = 125;
     return -1;

@@ -10,12 +10,14 @@
 #include "launcher/map.h"
 #include "launcher/output.h"
 #include "launcher/source_opts.h"
+#include "launcher/via_opts.h"
 
 struct opts {
     struct source_opts from;   // as parsed
     struct source_spec source; // of `from`
     uint32_t members;          // --members: how many the group has; 0: not said
     struct map_request map;
+    struct via_opts via;
     const char *key;            // --key: key ring directory; NULL: the default
     const char *events;         // --events
     const char *wdir;           // --wdir

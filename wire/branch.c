@@ -11,6 +11,7 @@
 #include "common/loop.h"
 #include "common/mem.h"
 #include "wire/msg.h"
+#include "wire/via.h"
 
 enum { RETRY_FIRST_MS = 50, RETRY_MAX_MS = 1000, DIALS_AT_ONCE = 64 };
 
@@ -21,6 +22,7 @@ struct child {
     uint32_t vertex;
     enum child_state state;
     struct link *link;
+    struct link_via via; // of this member, with branch_conf.via
     struct event *retry;
     uint32_t backoff_ms;
     unsigned tries;
@@ -83,7 +85,8 @@ static void dial_next(struct branch *b)
 
 static bool is_final(const struct branch *b, const struct err *why)
 {
-    static const char *const kinds[] = {"KEY", "VERSION", "REFUSED", "ADDRESS"};
+    static const char *const kinds[] = {
+        "KEY", "VERSION", "REFUSED", "ADDRESS", "REMOTE_EXEC", "REMOTE_EXEC_NOT_FOUND"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (why->kind != NULL && strcmp(why->kind, kinds[i]) == 0)
             return true;
@@ -205,7 +208,13 @@ static void dial(struct child *c)
     }
     c->state = CHILD_DIALING;
     b->dialing++;
-    c->link = link_dial(&b->conf.link, (struct sockaddr *)&addr, len, &link_ops, c);
+    if (b->conf.via == NULL) {
+        c->link = link_dial(&b->conf.link, (struct sockaddr *)&addr, len, &link_ops, c);
+        return;
+    }
+    c->via = via_of_member(b->conf.via, m);
+    c->link = link_dial_exec(&b->conf.link, &c->via, (struct sockaddr *)&addr, len,
+                             &link_ops, c);
 }
 
 static void on_retry(evutil_socket_t fd, short what, void *arg)

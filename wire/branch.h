@@ -13,6 +13,7 @@
 #include "wire/tree.h"
 
 struct branch;
+struct via;
 
 struct branch_ops {
     // A frame from the subtree below: of this job and term, and its src lies in the
@@ -34,13 +35,16 @@ struct branch_conf {
     const Muster__Attach *attach; // borrowed, outlives the branch
     uint64_t job;
     uint32_t term;
+    const struct via *via; // borrowed; how to reach members without a listening agent,
+                           // made of attach->via; NULL: agents listen
 };
 
 // Starts dialing all children that have an address in attach->members. Callbacks come
 // from the loop only.
 struct branch *branch_create(const struct branch_conf *conf,
                              const struct branch_ops *ops, void *arg);
-// The child `vertex` is reached over these fds (taken over) instead of being dialed.
+// The child `vertex` is reached over these fds (taken over) instead of being dialed; it
+// must not be attached. Also from inside missing() for that child.
 void branch_adopt(struct branch *b, uint32_t vertex, int in, int out);
 // Down the tree: to every attached child for dst TREE_ALL, else towards dst. Returns -1
 // when the child on the way is not attached (the frame is dropped).

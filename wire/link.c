@@ -478,6 +478,11 @@ void link_core_set_local(struct link *l, const char *address)
     l->local = xstrdup(address);
 }
 
+void link_core_no_deadline(struct link *l)
+{
+    loop_timer_disarm(l->deadline);
+}
+
 void link_core_set_greeter(struct link *l, link_greeter_fn greeter, void *greeter_arg)
 {
     l->greeter = greeter;

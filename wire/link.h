@@ -2,8 +2,9 @@
 // named end.
 //
 // Transport is an SSH session with the group's key, both ends pinned (link_dial,
-// link_server), with one channel for control and one for bulk; or a local byte stream
-// (link_over_fds) for `musterd --stdio`.
+// link_server), with one channel for control and one for bulk; or stdin and stdout of a
+// `musterd --stdio` that a stock sshd starts (link_dial_exec); or a local byte stream
+// (link_over_fds) to such a one.
 //
 // States: DIALING (TCP) -> OPENING (SSH, channels) -> GREETING (HELLO sent, waiting for
 // the peer's) -> UP -> CLOSING (BYE sent) -> DOWN; from any of them -> DOWN on failure.
@@ -24,9 +25,11 @@
 #include "wire/frame.h"
 #include "wire/muster.pb-c.h"
 
+struct agent_files;
 struct event_base;
 struct keyring;
 struct link;
+struct link_hostkeys;
 struct link_server;
 struct log;
 
@@ -51,7 +54,8 @@ struct link_ops {
     // kinds: "REFUSED_TCP" (nobody listens), "UNREACHABLE", "TIMEOUT", "KEY" (wrong key
     // on either side), "VERSION", "REFUSED" (the peer said why), "SILENT" (no
     // heartbeat), "LOST" (closed without BYE, reset), "OVERFLOW" (the peer does not
-    // read), "PROTOCOL". The text is meant for the user. The owner still has to destroy
+    // read), "PROTOCOL", "REMOTE_EXEC_NOT_FOUND" (sshd's host has no musterd),
+    // "REMOTE_EXEC" (it does not start there, or could not be brought). The text is meant for the user. The owner still has to destroy
     // the link.
     void (*down)(void *arg, const struct err *why);
 };
@@ -72,6 +76,22 @@ struct link_conf {
 // must outlive the link. *conf is copied.
 struct link *link_dial(const struct link_conf *conf, const struct sockaddr *addr,
                        socklen_t len, const struct link_ops *ops, void *arg);
+
+// How a member without a listening agent is reached: its sshd starts one.
+struct link_via {
+    const char *name;                     // of the member: known_hosts, texts
+    const char *user;                     // to log in as
+    const char *const *agents;            // paths, or names to search in PATH there
+    size_t nagents;                       // tried in turn
+    const struct agent_files *files;      // brought along, then the only agent; or NULL
+    const struct link_hostkeys *hostkeys; // NULL: only the keys of the group's ring
+};
+// As link_dial, to a stock sshd. What the far side's shell prints before the agent's first
+// word is skipped, bounded. *via must outlive the link. conf->open_ms 0: 10 s, with files
+// two minutes.
+struct link *link_dial_exec(const struct link_conf *conf, const struct link_via *via,
+                            const struct sockaddr *addr, socklen_t len,
+                            const struct link_ops *ops, void *arg);
 // A link over a byte stream that is already trusted; takes over the fds (in == out: one
 // socket). The program ignores SIGPIPE.
 struct link *link_over_fds(const struct link_conf *conf, int in, int out,

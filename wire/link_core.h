@@ -40,6 +40,9 @@ uint32_t link_core_dead_ms(const struct link *l); // with the default filled in
 void link_core_set_local(struct link *l, const char *address);
 void link_core_set_greeter(struct link *l, link_greeter_fn greeter, void *greeter_arg);
 
+// The peer is no link's: the deadline is off, and the transport ends it.
+void link_core_no_deadline(struct link *l);
+
 void link_core_enter(struct link *l);
 void link_core_leave(struct link *l);
 // False once the link is down or destroyed: the transport does no more for it.

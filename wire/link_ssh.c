@@ -47,6 +47,8 @@ static int on_data(ssh_session session, ssh_channel channel, void *data, uint32_
 {
     struct link_ssh *s = arg;
     struct link_ssh_channel *c = find_channel(s, channel);
+    if (c == NULL && s->role->owns != NULL && s->role->owns(s->state, channel))
+        return 0;
     if (c == NULL || is_stderr) {
         link_ssh_break(s, "PROTOCOL", "data on a channel that carries no frames");
         return (int)len;
@@ -89,7 +91,7 @@ static void deliver_channel(struct link_ssh *s, enum link_ssh_use use)
     size_t used = 0;
     int got = 0;
     while (link_core_alive(s->link) && (got = frame_decode(in, &f, &used, &err)) == 1) {
-        if (frame_is_bulk(f.kind) != (use == LINK_SSH_BULK)) {
+        if (!s->single && frame_is_bulk(f.kind) != (use == LINK_SSH_BULK)) {
             err_set(&err, "%s on the wrong channel", frame_kind_name(f.kind));
             got = -1;
             break;
@@ -111,16 +113,33 @@ static void deliver(struct link_ssh *s)
     deliver_channel(s, LINK_SSH_CONTROL);
 }
 
+// With one channel for all: whole bulk frames go behind the control frames that wait, as
+// few as keep it busy.
+static void merge_bulk(struct link_ssh *s)
+{
+    struct buf *out = &s->channels[LINK_SSH_CONTROL].out;
+    struct buf *bulk = &s->channels[LINK_SSH_BULK].out;
+    while (s->single && buf_len(out) < BULK_PIECE && buf_len(bulk) > 0) {
+        struct frame f;
+        size_t used = 0;
+        if (frame_decode(bulk, &f, &used, NULL) != 1)
+            return;
+        buf_append(out, buf_data(bulk), used);
+        buf_take(bulk, used);
+    }
+}
+
 // The next queue that can be written: control first. NULL: none.
 static struct link_ssh_channel *next_to_write(struct link_ssh *s, uint32_t *len)
 {
     static const uint32_t pieces[] = {CONTROL_PIECE, BULK_PIECE};
     struct link_ssh_channel *c = s->channels;
+    merge_bulk(s);
     if (buf_len(&c[0].out) == 0 && buf_len(&c[1].out) == 0 && buf_len(&s->last) > 0) {
         buf_append(&c[LINK_SSH_CONTROL].out, buf_data(&s->last), buf_len(&s->last));
         buf_clear(&s->last);
     }
-    for (int use = 0; use < LINK_SSH_USES; use++) {
+    for (int use = 0; use < (s->single ? 1 : LINK_SSH_USES); use++) {
         size_t wait = buf_len(&c[use].out);
         uint32_t window = wait > 0 ? ssh_channel_window_size(c[use].channel) : 0;
         *len = wait < pieces[use] ? (uint32_t)wait : pieces[use];

@@ -1,6 +1,6 @@
-// Inside of links over SSH: one libssh session with a control and a bulk channel,
-// stepped from the event loop. What the two ends have in common; each end is a role
-// (link_ssh_client.c, link_ssh_server.c) that brings the session to open channels.
+// Inside of links over SSH: one libssh session with a control and a bulk channel (or one
+// for both, to a stock sshd), stepped from the event loop. What the two ends have in common; each end is a role
+// (link_ssh_client.c, link_ssh_exec.c, link_ssh_server.c) that brings the session to open channels.
 //
 // libssh calls back from inside its own functions, also from writing and flushing. So
 // its callbacks only append to buffers and note failures here; everything that reaches
@@ -28,6 +28,8 @@ struct link_ssh_role {
     // One step towards open channels: 1 go on, 0 wait for the socket, -1 with err.
     int (*step)(void *state, struct err *err);
     const char *(*stage)(const void *state);
+    // Is this channel the role's own? Its data is left to it. May be NULL.
+    bool (*owns)(const void *state, ssh_channel channel);
     void (*destroy)(void *state); // after the session is gone; NULL-safe
 };
 
@@ -48,7 +50,8 @@ struct link_ssh {
     short armed;       // what io waits for
     bool hold_reading; // a stranger that does not read is not read either
     bool handed_over;  // libssh has the fd, and closes it
-    bool open;         // both channels carry frames
+    bool open;         // its channels carry frames
+    bool single;       // all frames go through the control channel
     struct link_ssh_channel channels[LINK_SSH_USES];
     struct buf last;   // goes to the control channel when all queues are empty
     uint64_t received; // bytes of frames

@@ -13,12 +13,12 @@
 #include "common/mem.h"
 #include "wire/keyring.h"
 #include "wire/link_sock.h"
-#include "wire/link_ssh.h"
+#include "wire/link_ssh_shell.h"
 
 enum {
     STRANGERS_MAX = 64, // connections that have not shown a key yet
     AUTH_TRIES_MAX = 3,
-    CHANNELS_MAX = 8, // of one session
+    CHANNELS_MAX = 20, // of one session at once
     ACCEPTS_A_WAKE = 16,
     ACCEPT_PAUSE_MS = 200, // when the process has no fd left
     HANDSHAKE_MS = 500,    // an honest stranger needs so long, at most
@@ -31,6 +31,8 @@ struct link_server {
     struct event *readable, *resume;
     link_accept_fn accept;
     void *arg;
+    const struct link_shell_ops *shell_ops; // NULL: no commands
+    void *shell_arg;
     struct peer *peers; // that have not greeted yet
     unsigned strangers;
 };
@@ -49,6 +51,7 @@ struct peer {
     uint64_t since;
     struct ssh_server_callbacks_struct callbacks;
     struct ssh_channel_callbacks_struct requests;
+    struct link_ssh_shells shells; // of a stock client
 };
 
 // ---- authentication ---------------------------------------------------------
@@ -104,13 +107,14 @@ static ssh_channel on_channel(ssh_session session, void *arg)
     p->channels++;
     link_ssh_adopt(p->ssh, channel);
     ssh_add_channel_callbacks(channel, &p->requests);
+    link_ssh_shells_offer(&p->shells, channel);
     return channel;
 }
 
 static int serve_frames(struct peer *p, ssh_channel channel, enum link_ssh_use use)
 {
     struct link_ssh_channel *c = &p->ssh->channels[use];
-    if (c->channel != NULL)
+    if (c->channel != NULL || p->shells.list != NULL)
         return -1;
     c->channel = channel;
     return 0;
@@ -137,7 +141,8 @@ static int on_subsystem(ssh_session session, ssh_channel channel, const char *na
     for (size_t i = 0; i < sizeof serve / sizeof *serve; i++)
         if (strcmp(name, link_ssh_subsystems[i]) == 0)
             return serve[i](arg, channel);
-    return -1;
+    struct peer *p = arg;
+    return strcmp(name, "sftp") == 0 ? link_ssh_shells_sftp(&p->shells, channel) : -1;
 }
 
 // ---- stepping ---------------------------------------------------------------
@@ -166,6 +171,9 @@ static int step_polling(struct peer *p, struct err *err)
     int rc = ssh_event_dopoll(p->ssh->poll, 0);
     if (link_ssh_check(p->ssh, err) < 0)
         return -1;
+    p->channels -= link_ssh_shells_step(&p->shells);
+    if (p->shells.asked > 0)
+        link_core_no_deadline(p->link);
     p->ssh->open = p->ssh->channels[LINK_SSH_CONTROL].channel != NULL &&
                    p->ssh->channels[LINK_SSH_BULK].channel != NULL;
     return rc == SSH_OK ? 1 : 0;
@@ -197,6 +205,7 @@ static const char *server_stage(const void *state)
 static void server_destroy_peer(void *state)
 {
     struct peer *p = state;
+    link_ssh_shells_clear(&p->shells);
     if (p->server != NULL) {
         p->server->strangers -= p->stage != STAGE_CHANNELS ? 1 : 0;
         DL_DELETE(p->server->peers, p);
@@ -204,8 +213,15 @@ static void server_destroy_peer(void *state)
     free(p);
 }
 
-static const struct link_ssh_role server_role = {server_step, server_stage,
-                                                 server_destroy_peer};
+static bool server_owns(const void *state, ssh_channel channel)
+{
+    return link_ssh_shells_own(&((const struct peer *)state)->shells, channel);
+}
+
+static const struct link_ssh_role server_role = {.step = server_step,
+                                                 .stage = server_stage,
+                                                 .owns = server_owns,
+                                                 .destroy = server_destroy_peer};
 
 // ---- until a link has an owner ----------------------------------------------
 
@@ -222,7 +238,10 @@ static void pending_frame(void *arg, const struct frame *f)
 static void pending_down(void *arg, const struct err *why)
 {
     struct peer *p = arg;
-    if (p->server != NULL)
+    if (p->server != NULL && p->shells.asked > 0)
+        log_info(p->server->conf.log, "ssh client %s went after %u commands",
+                 link_peer_text(p->link), p->shells.asked);
+    else if (p->server != NULL)
         log_info(p->server->conf.log, "link %s: not let in: %s",
                  link_peer_text(p->link), err_text(why));
     link_destroy(p->link);
@@ -273,6 +292,7 @@ static ssh_session make_session(struct link_server *s, struct peer *p, int fd)
 static void welcome(struct link_server *s, int fd, const char *text)
 {
     struct peer *p = xcalloc(1, sizeof *p);
+    link_ssh_shells_init(&p->shells, s->shell_ops, s->shell_arg);
     ssh_session session = make_session(s, p, fd);
     if (session == NULL) {
         log_warn(s->conf.log, "link %s: cannot be served: %s", text,
@@ -290,6 +310,7 @@ static void welcome(struct link_server *s, int fd, const char *text)
     link_core_set_greeter(p->link, on_greeted, p);
     link_sock_tune(fd, link_core_dead_ms(p->link));
     p->ssh = link_ssh_create(p->link, s->conf.base, fd, &server_role, p);
+    p->shells.ssh = p->ssh;
     link_ssh_set_session(p->ssh, session);
     DL_APPEND(s->peers, p);
     s->strangers++;
@@ -411,6 +432,13 @@ struct link_server *link_listen(const struct link_conf *conf,
     s->resume = loop_timer(conf->base, on_resume, s);
     event_add(s->readable, NULL);
     return s;
+}
+
+void link_server_serve_shells(struct link_server *s, const struct link_shell_ops *ops,
+                              void *server_arg)
+{
+    s->shell_ops = ops;
+    s->shell_arg = server_arg;
 }
 
 void link_server_address(const struct link_server *s, struct sockaddr_storage *addr)

@@ -1,5 +1,6 @@
 noinst_LIBRARIES += wire/libwire.a
 wire_libwire_a_SOURCES = \
+	%D%/agent_files.c %D%/agent_files.h \
 	%D%/branch.c %D%/branch.h \
 	%D%/chan.c %D%/chan.h \
 	%D%/coll.c %D%/coll.h \
@@ -7,16 +8,23 @@ wire_libwire_a_SOURCES = \
 	%D%/frame.c %D%/frame.h \
 	%D%/keyring.c %D%/keyring.h %D%/keyring_generate.c \
 	%D%/link.c %D%/link.h %D%/link_core.h \
+	%D%/link_hostkeys.c %D%/link_hostkeys.h \
 	%D%/link_sock.c %D%/link_sock.h \
 	%D%/link_ssh.c %D%/link_ssh.h \
 	%D%/link_ssh_client.c \
+	%D%/link_ssh_cmd.c %D%/link_ssh_cmd.h \
+	%D%/link_ssh_exec.c \
+	%D%/link_ssh_login.c %D%/link_ssh_login.h \
 	%D%/link_ssh_server.c \
+	%D%/link_ssh_shell.c %D%/link_ssh_shell.h %D%/link_shell.h \
 	%D%/link_state.c %D%/link_state.h \
 	%D%/link_stream.c \
 	%D%/keyring_default.c \
 	%D%/msg.c %D%/msg.h \
+	%D%/remote.c %D%/remote.h \
 	%D%/self.c %D%/self.h \
-	%D%/tree.c %D%/tree.h
+	%D%/tree.c %D%/tree.h \
+	%D%/via.c %D%/via.h
 nodist_wire_libwire_a_SOURCES = %D%/muster.pb-c.c %D%/muster.pb-c.h
 wire_libwire_a_CPPFLAGS = $(AM_CPPFLAGS) $(SSH_CFLAGS)
 WIRE_LIBS = wire/libwire.a $(SSH_LIBS) $(PROTOBUFC_LIBS)

@@ -18,3 +18,7 @@ check_PROGRAMS += tests/unit/test_group
 TESTS += tests/unit/test_group
 tests_unit_test_group_SOURCES = %D%/test_group.c
 tests_unit_test_group_LDADD = $(LAUNCHER_TEST_LIBS)
+check_PROGRAMS += tests/unit/test_via_opts
+TESTS += tests/unit/test_via_opts
+tests_unit_test_via_opts_SOURCES = %D%/test_via_opts.c
+tests_unit_test_via_opts_LDADD = $(LAUNCHER_TEST_LIBS)

@@ -19,11 +19,16 @@ static void add_member(struct members *m, const char *name, const char *address,
     one->port = port;
 }
 
+static void two_members(struct members *m, const char *first, const char *second)
+{
+    add_member(m, "train-0.train", first, -1);
+    add_member(m, "train-1.train", second, 2222);
+}
+
 static struct roll *make_roll(const char *first, const char *second)
 {
     MEMBERS_AUTO m = MEMBERS_INIT;
-    add_member(&m, "train-0.train", first, -1);
-    add_member(&m, "train-1.train", second, 2222);
+    two_members(&m, first, second);
     return roll_create("key", 1, &m);
 }
 
@@ -40,12 +45,30 @@ static Muster__Prepare *plan(const struct roll *roll, struct opts *o)
 Test(job_plan, attach_lists_all_members_with_literals_and_ports)
 {
     struct opts o = {.fanout = 64, .orphan_grace_ms = 5, .wait_ms = 7};
-    struct roll *roll = make_roll("10.0.0.1", "10.0.0.2");
-    Muster__Attach *a = job_plan_attach(roll, &o);
+    MEMBERS_AUTO m = MEMBERS_INIT;
+    two_members(&m, "10.0.0.1", "10.0.0.2");
+    struct roll *roll = roll_create("key", 1, &m);
+    Muster__Attach *a = job_plan_attach(roll, &m, &o);
     cr_assert_eq(a->n_members, 2);
     cr_assert_str_eq(a->members[0]->address, "10.0.0.1");
     cr_assert_eq(a->members[0]->port, MEMBERS_DEFAULT_PORT);
     cr_assert_eq(a->members[1]->port, 2222);
+    msg_free(a);
+    roll_destroy(roll);
+}
+
+Test(job_plan, via_ssh_has_a_port_of_its_own_and_the_users_of_the_source)
+{
+    struct opts o = {.fanout = 64, .via = {.ssh = true, .port = 22}};
+    MEMBERS_AUTO m = MEMBERS_INIT;
+    two_members(&m, "10.0.0.1", "10.0.0.2");
+    m.v[1].user = xstrdup("mpiuser");
+    struct roll *roll = roll_create("key", 1, &m);
+    Muster__Attach *a = job_plan_attach(roll, &m, &o);
+    cr_assert_eq(a->members[0]->port, 22);
+    cr_assert_str_eq(a->members[0]->user, "");
+    cr_assert_eq(a->members[1]->port, 2222);
+    cr_assert_str_eq(a->members[1]->user, "mpiuser");
     msg_free(a);
     roll_destroy(roll);
 }

@@ -3,10 +3,12 @@ WIRE_TESTS = tests/unit/test_chan \
 	tests/unit/test_frame \
 	tests/unit/test_keyring \
 	tests/unit/test_link \
+	tests/unit/test_link_hostkeys \
 	tests/unit/test_link_keys \
 	tests/unit/test_link_peers \
 	tests/unit/test_link_protocol \
 	tests/unit/test_link_state \
+	tests/unit/test_remote \
 	tests/unit/test_tree
 check_PROGRAMS += $(WIRE_TESTS)
 TESTS += $(WIRE_TESTS)
@@ -31,3 +33,8 @@ tests_unit_test_link_protocol_SOURCES = %D%/test_link_protocol.c $(LINK_PAIR)
 tests_unit_test_link_protocol_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
 tests_unit_test_coll_route_SOURCES = %D%/test_coll_route.c
 tests_unit_test_coll_route_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
+tests_unit_test_remote_SOURCES = %D%/test_remote.c
+tests_unit_test_remote_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
+tests_unit_test_link_hostkeys_SOURCES = %D%/test_link_hostkeys.c
+tests_unit_test_link_hostkeys_CPPFLAGS = $(AM_CPPFLAGS) $(SSH_CFLAGS)
+tests_unit_test_link_hostkeys_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
