@@ -7,4 +7,5 @@ include tests/unit/agent.mk
 include tests/unit/launcher.mk
 endif
 include tests/podbox/local.mk
+include tests/bench/local.mk
 include tests/mpi/local.mk
