@@ -61,7 +61,7 @@ EOF
   for n in $names; do echo "$n"; done | "$podbox" exec train-0 sh -c 'cat >/tmp/hosts'
 }
 
-mpirun="mpirun.openmpi --allow-run-as-root --oversubscribe --mca btl_base_warn_component_unused 0"
+mpirun="mpirun.openmpi --allow-run-as-root --oversubscribe --mca btl_base_warn_component_unused 0 --mca orte_keep_fqdn_hostnames 1"
 commands=(
   "floor|" # needs the addresses
   "muster true, --pmi none|$muster run -q $group --slots 1 --pmi none true"
