@@ -230,7 +230,8 @@ void attempt_frame(struct attempt *at, const struct frame *f)
     case FRAME_INPUT: to_keeper(at, f); break;
     case FRAME_COLL_DONE:
     case FRAME_MODEX:
-    case FRAME_MODEX_DONE: attempt_pmix_frame(at, f); break;
+    case FRAME_MODEX_DONE:
+    case FRAME_NAMES_DONE: attempt_pmix_frame(at, f); break;
     default: log_debug(log_of(at), "dropped a frame of kind %u", f->kind); break;
     }
 }

@@ -135,6 +135,7 @@ static void on_frame(void *arg, const struct frame *f)
     case FRAME_COLL: add_part(at, 0, f); break;
     case FRAME_MODEX:
     case FRAME_MODEX_DONE: route_modex(at, f); break;
+    case FRAME_NAMES:
     case FRAME_ABORT:
         out.body = f->body;
         out.len = f->len;

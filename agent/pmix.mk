@@ -11,9 +11,11 @@ agent_libpmixd_a_SOURCES = \
 	%D%/pmix_info.c %D%/pmix_info.h \
 	%D%/pmix_init.c %D%/pmix_init.h \
 	%D%/pmix_job.c %D%/pmix_job.h \
+	%D%/pmix_names.c %D%/pmix_names.h \
 	%D%/pmix_proc.h \
 	%D%/pmix_shift.c %D%/pmix_shift.h \
 	%D%/pmix_upcall.c %D%/pmix_upcall.h \
+	%D%/pmix_value.c %D%/pmix_value.h \
 	%D%/pmix_wire.c %D%/pmix_wire.h
 agent_libpmixd_a_CPPFLAGS = $(AM_CPPFLAGS) $(PMIX_CFLAGS)
 PMIXD_LIBS = agent/libpmixd.a agent/libpmixmap.a $(WIRE_LIBS) $(COMMON_LIBS) $(PMIX_LIBS)

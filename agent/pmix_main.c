@@ -15,6 +15,7 @@
 #include "agent/pmix_fence.h"
 #include "agent/pmix_init.h"
 #include "agent/pmix_job.h"
+#include "agent/pmix_names.h"
 #include "agent/pmix_shift.h"
 #include "agent/pmix_upcall.h"
 #include "agent/pmix_wire.h"
@@ -30,6 +31,7 @@ struct server {
     struct pmixd_shift *shift;
     struct pmixd_fences *fences;
     struct pmixd_dmodex *dmodex;
+    struct pmixd_names *names;
     struct pmixd_job *job; // NULL before the setup
     struct pmixd_handler handlers[PMIXD_CALL_KINDS];
 };
@@ -72,6 +74,11 @@ static void on_modex_done(void *arg, const Muster__Modex *m)
     pmixd_dmodex_done(((struct server *)arg)->dmodex, m);
 }
 
+static void on_names_done(void *arg, const Muster__NamesDone *m)
+{
+    pmixd_names_done(((struct server *)arg)->names, m);
+}
+
 // Nothing is taken down: libpmix's thread may be in an upcall at this moment.
 static void on_closed(void *arg, const struct err *why)
 {
@@ -97,9 +104,28 @@ static const struct pmixd_wire_ops wire_ops = {
     .coll_done = on_coll_done,
     .modex = on_modex,
     .modex_done = on_modex_done,
+    .names_done = on_names_done,
     .ping = on_ping,
     .closed = on_closed,
 };
+
+static void handle(struct server *s, enum pmixd_call_kind kind, pmixd_call_fn fn,
+                   void *arg)
+{
+    s->handlers[kind] = (struct pmixd_handler){fn, arg};
+}
+
+static void set_handlers(struct server *s)
+{
+    handle(s, PMIXD_CALL_FENCE, pmixd_fences_call, s->fences);
+    handle(s, PMIXD_CALL_MODEX, pmixd_dmodex_call, s->dmodex);
+    handle(s, PMIXD_CALL_ABORT, pmixd_client_abort, s->wire);
+    handle(s, PMIXD_CALL_CONNECTED, pmixd_client_connected, s->wire);
+    handle(s, PMIXD_CALL_FINALIZED, pmixd_client_finalized, s->wire);
+    handle(s, PMIXD_CALL_PUBLISH, pmixd_names_call, s->names);
+    handle(s, PMIXD_CALL_LOOKUP, pmixd_names_call, s->names);
+    handle(s, PMIXD_CALL_UNPUBLISH, pmixd_names_call, s->names);
+}
 
 static int build(struct server *s, struct err *err)
 {
@@ -113,15 +139,8 @@ static int build(struct server *s, struct err *err)
         return -1;
     s->fences = pmixd_fences_create(s->wire);
     s->dmodex = pmixd_dmodex_create(s->wire, s->shift);
-    s->handlers[PMIXD_CALL_FENCE] =
-        (struct pmixd_handler){pmixd_fences_call, s->fences};
-    s->handlers[PMIXD_CALL_MODEX] =
-        (struct pmixd_handler){pmixd_dmodex_call, s->dmodex};
-    s->handlers[PMIXD_CALL_ABORT] = (struct pmixd_handler){pmixd_client_abort, s->wire};
-    s->handlers[PMIXD_CALL_CONNECTED] =
-        (struct pmixd_handler){pmixd_client_connected, s->wire};
-    s->handlers[PMIXD_CALL_FINALIZED] =
-        (struct pmixd_handler){pmixd_client_finalized, s->wire};
+    s->names = pmixd_names_create(s->wire);
+    set_handlers(s);
     return 0;
 }
 

@@ -39,6 +39,11 @@ void pmixd_call_free(struct pmixd_call *call)
     if (call == NULL)
         return;
     free(call->procs);
+    if (call->info != NULL)
+        PMIX_INFO_FREE(call->info, call->ninfo);
+    for (char **key = call->keys; key != NULL && *key != NULL; key++)
+        free(*key);
+    free(call->keys);
     free(call->text);
     free(call->data);
     free(call);
@@ -86,6 +91,74 @@ static pmix_status_t on_modex(const pmix_proc_t *proc, const pmix_info_t info[],
     queue(call);
     return PMIX_SUCCESS;
 }
+
+// ---- names --------------------------------------------------------------------
+
+static void copy_info(struct pmixd_call *call, const pmix_info_t info[], size_t n)
+{
+    if (n == 0)
+        return;
+    PMIX_INFO_CREATE(call->info, n);
+    call->ninfo = n;
+    for (size_t i = 0; i < n; i++)
+        PMIX_INFO_XFER(&call->info[i], &info[i]);
+}
+
+static char **copy_keys(char **keys)
+{
+    size_t n = 0;
+    while (keys != NULL && keys[n] != NULL)
+        n++;
+    char **copy = xcalloc(n + 1, sizeof *copy);
+    for (size_t i = 0; i < n; i++)
+        copy[i] = xstrdup(keys[i]);
+    return copy;
+}
+
+static struct pmixd_call *names_call(enum pmixd_call_kind kind, const pmix_proc_t *proc,
+                                     char **keys, const pmix_info_t info[],
+                                     size_t ninfo, void *cbdata)
+{
+    struct pmixd_call *call = call_new(kind, cbdata);
+    call->proc = *proc;
+    call->keys = copy_keys(keys);
+    copy_info(call, info, ninfo);
+    return call;
+}
+
+static pmix_status_t on_publish(const pmix_proc_t *proc, const pmix_info_t info[],
+                                size_t ninfo, pmix_op_cbfunc_t done, void *cbdata)
+{
+    struct pmixd_call *call =
+        names_call(PMIXD_CALL_PUBLISH, proc, NULL, info, ninfo, cbdata);
+    call->op = done;
+    queue(call);
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t on_lookup(const pmix_proc_t *proc, char **keys,
+                               const pmix_info_t info[], size_t ninfo,
+                               pmix_lookup_cbfunc_t done, void *cbdata)
+{
+    struct pmixd_call *call =
+        names_call(PMIXD_CALL_LOOKUP, proc, keys, info, ninfo, cbdata);
+    call->lookup = done;
+    queue(call);
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t on_unpublish(const pmix_proc_t *proc, char **keys,
+                                  const pmix_info_t info[], size_t ninfo,
+                                  pmix_op_cbfunc_t done, void *cbdata)
+{
+    struct pmixd_call *call =
+        names_call(PMIXD_CALL_UNPUBLISH, proc, keys, info, ninfo, cbdata);
+    call->op = done;
+    queue(call);
+    return PMIX_SUCCESS;
+}
+
+// ---- clients ------------------------------------------------------------------
 
 static pmix_status_t on_abort(const pmix_proc_t *proc, void *server_object, int status,
                               const char text[], pmix_proc_t procs[], size_t nprocs,
@@ -168,6 +241,9 @@ pmix_server_module_t *pmixd_upcall_module(struct pmixd_shift *shift,
         .abort = on_abort,
         .fence_nb = on_fence,
         .direct_modex = on_modex,
+        .publish = on_publish,
+        .lookup = on_lookup,
+        .unpublish = on_unpublish,
         .connect = on_connect,
         .disconnect = on_connect,
         .register_events = on_register_events,

@@ -1,8 +1,8 @@
 // What libpmix asks of its host: copied on libpmix's thread, handled in the event loop.
 //
 // One kind a request. An upcall copies its arguments into a pmixd_call, queues it and
-// returns; the handler of that kind gets it in the loop. What is not here (publish,
-// lookup, spawn, connect, groups, tools, ...) libpmix answers with
+// returns; the handler of that kind gets it in the loop. What is not here (spawn,
+// groups, tools, ...) libpmix answers with
 // PMIX_ERR_NOT_SUPPORTED.
 #ifndef MUSTER_AGENT_PMIX_UPCALL_H
 #define MUSTER_AGENT_PMIX_UPCALL_H
@@ -19,6 +19,9 @@ enum pmixd_call_kind {
     PMIXD_CALL_ABORT, // proc called it; status, text; answer: op, on libpmix's thread
     PMIXD_CALL_CONNECTED, // proc; no answer
     PMIXD_CALL_FINALIZED, // proc; no answer
+    PMIXD_CALL_PUBLISH,   // proc, info; answer: op, on libpmix's thread
+    PMIXD_CALL_LOOKUP,    // proc, keys, info; answer: lookup, on libpmix's thread
+    PMIXD_CALL_UNPUBLISH, // proc, keys (NULL: all), info; answer: as of publish
     PMIXD_CALL_KINDS,
 };
 
@@ -33,8 +36,12 @@ struct pmixd_call {
     char *text; // may be NULL
     uint8_t *data;
     size_t len;
+    pmix_info_t *info;
+    size_t ninfo;
+    char **keys; // NULL-terminated, or NULL
     pmix_modex_cbfunc_t modex;
     pmix_op_cbfunc_t op;
+    pmix_lookup_cbfunc_t lookup;
     void *cbdata;
 };
 

@@ -34,6 +34,7 @@ static const ProtobufCMessageDescriptor *type_of(uint16_t kind)
     case FRAME_COLL_DONE: return &muster__coll__descriptor;
     case FRAME_MODEX:
     case FRAME_MODEX_DONE: return &muster__modex__descriptor;
+    case FRAME_NAMES_DONE: return &muster__names_done__descriptor;
     default: return NULL;
     }
 }
@@ -45,6 +46,7 @@ static void deliver(struct pmixd_wire *w, const struct frame *f, const void *msg
     case FRAME_COLL_DONE: w->ops->coll_done(w->arg, msg); break;
     case FRAME_MODEX: w->ops->modex(w->arg, msg, f->src); break;
     case FRAME_MODEX_DONE: w->ops->modex_done(w->arg, msg); break;
+    case FRAME_NAMES_DONE: w->ops->names_done(w->arg, msg); break;
     }
 }
 
@@ -137,6 +139,11 @@ void pmixd_wire_modex(struct pmixd_wire *w, const Muster__Modex *m)
 void pmixd_wire_modex_done(struct pmixd_wire *w, const Muster__Modex *m, uint32_t asker)
 {
     send_to(w, FRAME_MODEX_DONE, asker, &m->base);
+}
+
+void pmixd_wire_names(struct pmixd_wire *w, const Muster__Names *m)
+{
+    send_to(w, FRAME_NAMES, 0, &m->base);
 }
 
 void pmixd_wire_abort(struct pmixd_wire *w, const Muster__Abort *m)

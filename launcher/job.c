@@ -83,6 +83,7 @@ static void enter_prepare(struct job *j)
     j->prepare = job_plan_prepare(j->roll, &j->map, j->opts, j->nspace);
     j->ranks = xcalloc(j->map.ranks, sizeof *j->ranks);
     job_coll_start(j);
+    job_names_start(j);
     job_output_start(j);
     job_send(j, FRAME_PREPARE, TREE_ALL, &j->prepare->base);
 }
@@ -294,6 +295,7 @@ void job_destroy(struct job *j)
     source_destroy(j->source);
     output_destroy(j->output);
     coll_destroy(j->colls);
+    job_names_end(j);
     coll_route_destroy(j->route);
     msg_free(j->prepare);
     msg_free(j->attach);

@@ -3,6 +3,7 @@
 #define MUSTER_LAUNCHER_JOB_INTERNAL_H
 
 #include <sys/types.h>
+#include <utlist.h>
 
 #include "hostfile/roll.h"
 #include "launcher/events.h"
@@ -16,6 +17,7 @@
 #include "wire/branch.h"
 #include "wire/coll.h"
 #include "wire/coll_route.h"
+#include "wire/namestore.h"
 
 struct job_rank {
     uint32_t pid;
@@ -46,6 +48,8 @@ struct job {
     Muster__Prepare *prepare;
     struct coll_route *route;
     struct coll_table *colls;
+    struct namestore *names;
+    struct job_names_bound *name_bounds; // utlist
     struct output *output;
     char *output_lost; // why, when it could not be written
     struct job_rank *ranks;
@@ -95,6 +99,11 @@ void job_rank_gone(struct job *j, uint32_t rank, const char *why);
 // job_coll.c: collectives, of which the launcher is the root.
 void job_coll_start(struct job *j);
 void job_coll_part(struct job *j, const struct frame *f);
+
+// job_names.c: what ranks publish and look up.
+void job_names_start(struct job *j);
+void job_names_end(struct job *j);
+void job_names_request(struct job *j, const struct frame *f);
 
 // job_output.c: what ranks print.
 void job_output_start(struct job *j);

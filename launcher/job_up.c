@@ -20,6 +20,7 @@ static bool note_exit(struct job *j, uint32_t rank)
         return false;
     j->ranks[rank].exited = true;
     j->exited++;
+    namestore_proc_gone(j->names, j->nspace, rank);
     return true;
 }
 
@@ -229,6 +230,7 @@ static void attempt_frame(struct job *j, const struct frame *f, struct group_mem
     case FRAME_MODEX:
     case FRAME_MODEX_DONE: forward(j, f); break;
     case FRAME_ABORT: on_abort(j, f); break;
+    case FRAME_NAMES: job_names_request(j, f); break;
     case FRAME_PMIX_USED:
         j->pmix_used = true;
         check_idle_exits(j);

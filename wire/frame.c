@@ -33,6 +33,8 @@ const char *frame_kind_name(uint16_t kind)
         [FRAME_MODEX_DONE] = "MODEX_DONE",
         [FRAME_ABORT] = "ABORT",
         [FRAME_PMIX_USED] = "PMIX_USED",
+        [FRAME_NAMES] = "NAMES",
+        [FRAME_NAMES_DONE] = "NAMES_DONE",
         [FRAME_PMIX_SETUP] = "PMIX_SETUP",
         [FRAME_PMIX_READY] = "PMIX_READY",
         [FRAME_PMIX_CLIENT] = "PMIX_CLIENT",

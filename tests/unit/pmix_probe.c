@@ -8,7 +8,7 @@
 //   others
 //                           say "waiting" once the server knows of their fence
 //   pmix_probe abort R      rank R calls PMIx_Abort(9, "gave up"), the others a fence
-//   pmix_probe unsupported  what the server does not do must fail cleanly
+//   pmix_probe names        publish; lookups that wait, that time out, that find nothing
 #include <pmix.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -105,16 +105,50 @@ static void fence_and_tell(void)
     must("fence", rc);
 }
 
-static void unsupported(void)
+static pmix_status_t lookup(pmix_rank_t of, const char *key, int timeout)
+{
+    pmix_info_t info[2];
+    pmix_pdata_t data;
+    int all = 0;
+    PMIX_INFO_LOAD(&info[0], PMIX_WAIT, &all, PMIX_INT);
+    PMIX_INFO_LOAD(&info[1], PMIX_TIMEOUT, &timeout, PMIX_INT);
+    PMIX_PDATA_CONSTRUCT(&data);
+    PMIX_LOAD_KEY(data.key, key);
+    pmix_status_t rc = PMIx_Lookup(&data, 1, info, timeout > 0 ? 2 : 0);
+    if (rc == PMIX_SUCCESS && (data.value.type != PMIX_UINT32 || data.proc.rank != of ||
+                               data.value.data.uint32 != VALUE + of))
+        die("a wrong value was published", PMIX_ERROR);
+    PMIX_PDATA_DESTRUCT(&data);
+    return rc;
+}
+
+static void expect_status(const char *what, pmix_status_t rc, pmix_status_t want)
+{
+    if (rc != want)
+        die(what, rc);
+}
+
+// Rank 0 publishes, but only once the last one waits for it.
+static void names(void)
 {
     pmix_info_t info;
-    PMIX_INFO_LOAD(&info, "probe.published", "x", PMIX_STRING);
-    if (PMIx_Publish(&info, 1) == PMIX_SUCCESS)
-        die("publish succeeded", PMIX_ERROR);
-    pmix_proc_t all;
-    PMIX_LOAD_PROCID(&all, self.nspace, PMIX_RANK_WILDCARD);
-    if (PMIx_Connect(&all, 1, NULL, 0) == PMIX_SUCCESS)
-        die("connect succeeded", PMIX_ERROR);
+    uint32_t value = VALUE;
+    char key[] = "probe.name", *keys[] = {key, NULL};
+    PMIX_INFO_LOAD(&info, key, &value, PMIX_UINT32);
+    expect_status("lookup of nothing", lookup(0, key, 0), PMIX_ERR_NOT_FOUND);
+    fence(NULL, 0, false);
+    if (self.rank == 0) {
+        expect_status("bounded lookup", lookup(0, "probe.never", 1), PMIX_ERR_TIMEOUT);
+        must("publish", PMIx_Publish(&info, 1));
+        expect_status("second publish", PMIx_Publish(&info, 1), PMIX_ERR_DUPLICATE_KEY);
+    } else {
+        must("lookup", lookup(0, key, 20));
+    }
+    fence(NULL, 0, false);
+    if (self.rank == 0)
+        must("unpublish", PMIx_Unpublish(keys, NULL, 0));
+    fence(NULL, 0, false);
+    expect_status("lookup after unpublish", lookup(0, key, 0), PMIX_ERR_NOT_FOUND);
 }
 
 static void run(const char *mode, pmix_rank_t who)
@@ -128,8 +162,8 @@ static void run(const char *mode, pmix_rank_t who)
         check_all();
     } else if (strcmp(mode, "subset") == 0) {
         subset_fences();
-    } else if (strcmp(mode, "unsupported") == 0) {
-        unsupported();
+    } else if (strcmp(mode, "names") == 0) {
+        names();
     } else if (strcmp(mode, "stuck") == 0 && self.rank == who) {
         for (;;)
             pause();

@@ -154,9 +154,9 @@ Test(pmix_server, fences_over_subsets_run_side_by_side, .timeout = 40)
     run_probe("subset");
 }
 
-Test(pmix_server, what_is_not_supported_fails_cleanly, .timeout = 40)
+Test(pmix_server, names_are_published_waited_for_and_taken_back, .timeout = 40)
 {
-    run_probe("unsupported");
+    run_probe("names");
 }
 
 Test(pmix_server, direct_modex_asks_the_other_pod, .timeout = 40)
