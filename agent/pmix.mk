@@ -7,7 +7,7 @@ noinst_LIBRARIES += agent/libpmixd.a
 agent_libpmixd_a_SOURCES = \
 	%D%/pmix_client.c %D%/pmix_client.h \
 	%D%/pmix_dmodex.c %D%/pmix_dmodex.h \
-	%D%/pmix_fence.c %D%/pmix_fence.h \
+	%D%/pmix_coll.c %D%/pmix_coll.h \
 	%D%/pmix_info.c %D%/pmix_info.h \
 	%D%/pmix_init.c %D%/pmix_init.h \
 	%D%/pmix_job.c %D%/pmix_job.h \

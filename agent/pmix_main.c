@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "agent/pmix_client.h"
+#include "agent/pmix_coll.h"
 #include "agent/pmix_dmodex.h"
-#include "agent/pmix_fence.h"
 #include "agent/pmix_init.h"
 #include "agent/pmix_job.h"
 #include "agent/pmix_names.h"
@@ -29,7 +29,7 @@ struct server {
     struct log *log;
     struct pmixd_wire *wire;
     struct pmixd_shift *shift;
-    struct pmixd_fences *fences;
+    struct pmixd_colls *colls;
     struct pmixd_dmodex *dmodex;
     struct pmixd_names *names;
     struct pmixd_job *job; // NULL before the setup
@@ -61,7 +61,7 @@ static void on_setup(void *arg, const Muster__PmixSetup *m)
 
 static void on_coll_done(void *arg, const Muster__Coll *m)
 {
-    pmixd_fences_done(((struct server *)arg)->fences, m);
+    pmixd_colls_done(((struct server *)arg)->colls, m);
 }
 
 static void on_modex(void *arg, const Muster__Modex *m, uint32_t asker)
@@ -117,7 +117,9 @@ static void handle(struct server *s, enum pmixd_call_kind kind, pmixd_call_fn fn
 
 static void set_handlers(struct server *s)
 {
-    handle(s, PMIXD_CALL_FENCE, pmixd_fences_call, s->fences);
+    handle(s, PMIXD_CALL_FENCE, pmixd_colls_call, s->colls);
+    handle(s, PMIXD_CALL_CONNECT, pmixd_colls_call, s->colls);
+    handle(s, PMIXD_CALL_DISCONNECT, pmixd_colls_call, s->colls);
     handle(s, PMIXD_CALL_MODEX, pmixd_dmodex_call, s->dmodex);
     handle(s, PMIXD_CALL_ABORT, pmixd_client_abort, s->wire);
     handle(s, PMIXD_CALL_CONNECTED, pmixd_client_connected, s->wire);
@@ -137,7 +139,7 @@ static int build(struct server *s, struct err *err)
     s->shift = pmixd_shift_create(s->base, err);
     if (s->shift == NULL)
         return -1;
-    s->fences = pmixd_fences_create(s->wire);
+    s->colls = pmixd_colls_create(s->wire);
     s->dmodex = pmixd_dmodex_create(s->wire, s->shift);
     s->names = pmixd_names_create(s->wire);
     set_handlers(s);

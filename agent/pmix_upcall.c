@@ -82,6 +82,33 @@ static pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs,
     return PMIX_SUCCESS;
 }
 
+static pmix_status_t collective(enum pmixd_call_kind kind, const pmix_proc_t procs[],
+                                size_t nprocs, const pmix_info_t info[], size_t ninfo,
+                                pmix_op_cbfunc_t done, void *cbdata)
+{
+    struct pmixd_call *call = call_new(kind, cbdata);
+    call->procs = xmemdup(procs, nprocs * sizeof *procs);
+    call->nprocs = nprocs;
+    call->status = local_status(info, ninfo);
+    call->op = done;
+    queue(call);
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t on_connect(const pmix_proc_t procs[], size_t nprocs,
+                                const pmix_info_t info[], size_t ninfo,
+                                pmix_op_cbfunc_t done, void *cbdata)
+{
+    return collective(PMIXD_CALL_CONNECT, procs, nprocs, info, ninfo, done, cbdata);
+}
+
+static pmix_status_t on_disconnect(const pmix_proc_t procs[], size_t nprocs,
+                                   const pmix_info_t info[], size_t ninfo,
+                                   pmix_op_cbfunc_t done, void *cbdata)
+{
+    return collective(PMIXD_CALL_DISCONNECT, procs, nprocs, info, ninfo, done, cbdata);
+}
+
 static pmix_status_t on_modex(const pmix_proc_t *proc, const pmix_info_t info[],
                               size_t ninfo, pmix_modex_cbfunc_t done, void *cbdata)
 {
@@ -215,15 +242,6 @@ static pmix_status_t on_job_control(const pmix_proc_t *proc,
     return PMIX_ERR_NOT_SUPPORTED;
 }
 
-// For connect and disconnect. libpmix 4.2 counts on them: where they are NULL, all
-// local participants but the last wait for ever, and the loss of one is a crash.
-static pmix_status_t on_connect(const pmix_proc_t procs[], size_t nprocs,
-                                const pmix_info_t info[], size_t ninfo,
-                                pmix_op_cbfunc_t done, void *cbdata)
-{
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
 // Events reach the clients of this server; other pods do not hear of them yet.
 static pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source,
                                pmix_data_range_t range, pmix_info_t info[],
@@ -245,7 +263,7 @@ pmix_server_module_t *pmixd_upcall_module(struct pmixd_shift *shift,
         .lookup = on_lookup,
         .unpublish = on_unpublish,
         .connect = on_connect,
-        .disconnect = on_connect,
+        .disconnect = on_disconnect,
         .register_events = on_register_events,
         .deregister_events = on_deregister_events,
         .notify_event = on_notify,

@@ -14,8 +14,10 @@
 struct pmixd_shift;
 
 enum pmixd_call_kind {
-    PMIXD_CALL_FENCE, // procs, status, data; answer: modex
-    PMIXD_CALL_MODEX, // proc is the process asked for; answer: modex
+    PMIXD_CALL_FENCE,      // procs, status, data; answer: modex
+    PMIXD_CALL_CONNECT,    // procs, status; answer: op
+    PMIXD_CALL_DISCONNECT, // the same
+    PMIXD_CALL_MODEX,      // proc is the process asked for; answer: modex
     PMIXD_CALL_ABORT, // proc called it; status, text; answer: op, on libpmix's thread
     PMIXD_CALL_CONNECTED, // proc; no answer
     PMIXD_CALL_FINALIZED, // proc; no answer
@@ -25,7 +27,7 @@ enum pmixd_call_kind {
     PMIXD_CALL_KINDS,
 };
 
-// All owned. `status` of a fence is its PMIX_LOCAL_COLLECTIVE_STATUS: a participant
+// All owned. `status` of a collective is its PMIX_LOCAL_COLLECTIVE_STATUS: a participant
 // died here when it is not PMIX_SUCCESS.
 struct pmixd_call {
     enum pmixd_call_kind kind;

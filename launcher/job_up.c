@@ -75,7 +75,8 @@ static void on_exited(struct job *j, const struct frame *f)
     if (counts &&
         verdict_exit(&j->verdict, &t, m->status, m->pmix_connected, m->pmix_finalized))
         job_event(j, JOB_EV_CAUSE);
-    if (!m->pmix_finalized && (m->status != 0 || m->pmix_connected)) {
+    // Whatever it is part of waits for it in vain now; without PMIx others need not.
+    if (m->status != 0 || m->pmix_connected) {
         CLEANUP_FREE char *why = xasprintf("rank %u is gone", m->rank);
         coll_fail_rank(j->colls, j->nspace, m->rank, -1, why);
     }

@@ -8,6 +8,7 @@
 //   others
 //                           say "waiting" once the server knows of their fence
 //   pmix_probe abort R      rank R calls PMIx_Abort(9, "gave up"), the others a fence
+//   pmix_probe connect      connect all, then the even and the odd ones, disconnect
 //   pmix_probe names        publish; lookups that wait, that time out, that find nothing
 #include <pmix.h>
 #include <stdbool.h>
@@ -68,15 +69,21 @@ static void check_all(void)
 }
 
 // Even ranks, odd ranks: both sets have members in each pod. Named in descending order
-// by half of them.
-static void subset_fences(void)
+// by half of them. Returns how many.
+static uint32_t halves(pmix_proc_t *procs)
 {
-    pmix_proc_t procs[64];
     uint32_t n = size / 2;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t k = self.rank < n ? i : n - 1 - i;
         PMIX_LOAD_PROCID(&procs[i], self.nspace, 2 * k + self.rank % 2);
     }
+    return n;
+}
+
+static void subset_fences(void)
+{
+    pmix_proc_t procs[64];
+    uint32_t n = halves(procs);
     for (int turn = 0; turn < 3; turn++)
         fence(procs, n, false);
 }
@@ -128,6 +135,19 @@ static void expect_status(const char *what, pmix_status_t rc, pmix_status_t want
         die(what, rc);
 }
 
+static void connect_all(void)
+{
+    pmix_proc_t all, procs[64];
+    PMIX_LOAD_PROCID(&all, self.nspace, PMIX_RANK_WILDCARD);
+    must("connect", PMIx_Connect(&all, 1, NULL, 0));
+    uint32_t n = halves(procs);
+    for (int turn = 0; turn < 2; turn++) {
+        must("connect a half", PMIx_Connect(procs, n, NULL, 0));
+        must("disconnect a half", PMIx_Disconnect(procs, n, NULL, 0));
+    }
+    must("disconnect", PMIx_Disconnect(&all, 1, NULL, 0));
+}
+
 // Rank 0 publishes, but only once the last one waits for it.
 static void names(void)
 {
@@ -162,6 +182,8 @@ static void run(const char *mode, pmix_rank_t who)
         check_all();
     } else if (strcmp(mode, "subset") == 0) {
         subset_fences();
+    } else if (strcmp(mode, "connect") == 0) {
+        connect_all();
     } else if (strcmp(mode, "names") == 0) {
         names();
     } else if (strcmp(mode, "stuck") == 0 && self.rank == who) {

@@ -154,6 +154,11 @@ Test(pmix_server, fences_over_subsets_run_side_by_side, .timeout = 40)
     run_probe("subset");
 }
 
+Test(pmix_server, processes_connect_and_disconnect, .timeout = 40)
+{
+    run_probe("connect");
+}
+
 Test(pmix_server, names_are_published_waited_for_and_taken_back, .timeout = 40)
 {
     run_probe("names");

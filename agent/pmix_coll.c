@@ -1,5 +1,5 @@
-// Fences over any list of processes, any number at a time.
-#include "agent/pmix_fence.h"
+// Collectives over any list of processes, any number at a time.
+#include "agent/pmix_coll.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,80 +9,80 @@
 #include "agent/pmix_wire.h"
 #include "common/mem.h"
 
-// A fence that waits for its result.
+// A collective that waits for its result.
 struct pending {
     UT_hash_handle hh;
     struct buf key; // coll_key()
     struct pmixd_call *call;
 };
 
-// How many fences have begun over one list of processes.
+// How many of one kind have begun over one list of processes.
 struct counter {
     UT_hash_handle hh;
     struct buf key; // coll_key() with index 0
     uint64_t begun;
 };
 
-struct pmixd_fences {
+struct pmixd_colls {
     struct pmixd_wire *wire;
     struct pending *pending;
     struct counter *counters;
 };
 
-struct pmixd_fences *pmixd_fences_create(struct pmixd_wire *wire)
+struct pmixd_colls *pmixd_colls_create(struct pmixd_wire *wire)
 {
-    struct pmixd_fences *f = xcalloc(1, sizeof *f);
-    f->wire = wire;
-    return f;
+    struct pmixd_colls *cs = xcalloc(1, sizeof *cs);
+    cs->wire = wire;
+    return cs;
 }
 
-static void remove_pending(struct pmixd_fences *f, struct pending *p)
+static void remove_pending(struct pmixd_colls *cs, struct pending *p)
 {
-    HASH_DEL(f->pending, p);
+    HASH_DEL(cs->pending, p);
     buf_free(&p->key);
     free(p);
 }
 
-void pmixd_fences_destroy(struct pmixd_fences *f)
+void pmixd_colls_destroy(struct pmixd_colls *cs)
 {
-    if (f == NULL)
+    if (cs == NULL)
         return;
     struct pending *p, *next;
-    HASH_ITER (hh, f->pending, p, next) {
+    HASH_ITER (hh, cs->pending, p, next) {
         pmixd_call_free(p->call);
-        remove_pending(f, p);
+        remove_pending(cs, p);
     }
     struct counter *c, *after;
-    HASH_ITER (hh, f->counters, c, after) {
-        HASH_DEL(f->counters, c);
+    HASH_ITER (hh, cs->counters, c, after) {
+        HASH_DEL(cs->counters, c);
         buf_free(&c->key);
         free(c);
     }
-    free(f);
+    free(cs);
 }
 
-static uint64_t next_index(struct pmixd_fences *f, const Muster__Coll *m)
+static uint64_t next_index(struct pmixd_colls *cs, const Muster__Coll *m)
 {
     BUF_AUTO key = BUF_INIT;
     coll_key(&key, m);
     struct counter *c;
-    HASH_FIND(hh, f->counters, buf_data(&key), buf_len(&key), c);
+    HASH_FIND(hh, cs->counters, buf_data(&key), buf_len(&key), c);
     if (c == NULL) {
         c = xcalloc(1, sizeof *c);
         c->key = key;
         key = (struct buf)BUF_INIT;
-        HASH_ADD_KEYPTR(hh, f->counters, buf_data(&c->key), buf_len(&c->key), c);
+        HASH_ADD_KEYPTR(hh, cs->counters, buf_data(&c->key), buf_len(&c->key), c);
     }
     return c->begun++;
 }
 
-static void add_pending(struct pmixd_fences *f, const Muster__Coll *m,
+static void add_pending(struct pmixd_colls *cs, const Muster__Coll *m,
                         struct pmixd_call *call)
 {
     struct pending *p = xcalloc(1, sizeof *p);
     coll_key(&p->key, m);
     p->call = call;
-    HASH_ADD_KEYPTR(hh, f->pending, buf_data(&p->key), buf_len(&p->key), p);
+    HASH_ADD_KEYPTR(hh, cs->pending, buf_data(&p->key), buf_len(&p->key), p);
 }
 
 static int by_name(const void *a, const void *b)
@@ -92,10 +92,10 @@ static int by_name(const void *a, const void *b)
     return order != 0 ? order : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-static void send_part(struct pmixd_fences *f, Muster__Coll *m,
+static void send_part(struct pmixd_colls *cs, Muster__Coll *m,
                       const struct pmixd_call *call)
 {
-    char died[] = "a participant of the fence died before it got there";
+    char died[] = "a participant of the collective died before it got there";
     char huge[] = "the data of a fence is more than a frame may hold";
     m->status = call->status;
     if (call->status != PMIX_SUCCESS) {
@@ -106,12 +106,19 @@ static void send_part(struct pmixd_fences *f, Muster__Coll *m,
     } else {
         m->data = (ProtobufCBinaryData){.len = call->len, .data = call->data};
     }
-    pmixd_wire_coll(f->wire, m);
+    pmixd_wire_coll(cs->wire, m);
 }
 
-void pmixd_fences_call(void *fences, struct pmixd_call *call)
+static uint32_t kind_of(const struct pmixd_call *call)
 {
-    struct pmixd_fences *f = fences;
+    return call->kind == PMIXD_CALL_FENCE     ? COLL_FENCE
+           : call->kind == PMIXD_CALL_CONNECT ? COLL_CONNECT
+                                              : COLL_DISCONNECT;
+}
+
+void pmixd_colls_call(void *colls, struct pmixd_call *call)
+{
+    struct pmixd_colls *cs = colls;
     // One order everywhere, whatever the clients said.
     qsort(call->procs, call->nprocs, sizeof *call->procs, by_name);
     CLEANUP_FREE Muster__Proc *procs = xcalloc(call->nprocs, sizeof *procs);
@@ -122,24 +129,29 @@ void pmixd_fences_call(void *fences, struct pmixd_call *call)
     }
     Muster__Coll m;
     muster__coll__init(&m);
-    m.kind = COLL_FENCE;
+    m.kind = kind_of(call);
     m.n_procs = call->nprocs;
     m.procs = list;
-    m.index = next_index(f, &m);
-    add_pending(f, &m, call);
-    send_part(f, &m, call);
+    m.index = next_index(cs, &m);
+    add_pending(cs, &m, call);
+    send_part(cs, &m, call);
     free(STEAL(call->data));
 }
 
-void pmixd_fences_done(struct pmixd_fences *f, const Muster__Coll *result)
+void pmixd_colls_done(struct pmixd_colls *cs, const Muster__Coll *result)
 {
     BUF_AUTO key = BUF_INIT;
     coll_key(&key, result);
     struct pending *p;
-    HASH_FIND(hh, f->pending, buf_data(&key), buf_len(&key), p);
+    HASH_FIND(hh, cs->pending, buf_data(&key), buf_len(&key), p);
     if (p == NULL)
         return;
     struct pmixd_call *call = p->call;
-    remove_pending(f, p);
-    pmixd_call_complete(call, result->status, result->data.data, result->data.len);
+    remove_pending(cs, p);
+    if (call->kind == PMIXD_CALL_FENCE) {
+        pmixd_call_complete(call, result->status, result->data.data, result->data.len);
+        return;
+    }
+    call->op(result->status, call->cbdata); // libpmix goes to its own thread by itself
+    pmixd_call_free(call);
 }
