@@ -9,11 +9,9 @@
 #include <unistd.h>
 
 #include "agent/attempt_internal.h"
-#include "agent/master_port.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
-#include "common/proc.h"
 #include "wire/msg.h"
 
 static struct log *log_of(const struct attempt *at)
@@ -35,14 +33,6 @@ void attempt_up(struct attempt *at, uint16_t kind, const ProtobufCMessage *msg)
     session_up(at->session, &f);
 }
 
-long attempt_local_rank(const struct attempt *at, uint32_t rank)
-{
-    for (size_t i = 0; at->position != NULL && i < at->position->n_ranks; i++)
-        if (at->position->ranks[i] == rank)
-            return (long)i;
-    return -1;
-}
-
 static void report_stopped(struct attempt *at)
 {
     char empty[] = "";
@@ -62,96 +52,20 @@ void attempt_event(struct attempt *at, enum attempt_event ev)
     at->state = to;
 }
 
-void attempt_report_failure(struct attempt *at, const struct err *err)
+void attempt_report_failure(struct attempt *at, uint32_t world, const struct err *err)
 {
     CLEANUP_FREE char *text = xstrdup(err_text(err));
     Muster__Failed m = MUSTER__FAILED__INIT;
     m.text = text;
     m.code = err->code > 0 ? (uint32_t)err->code : 125;
+    m.world = world;
     attempt_up(at, FRAME_FAILED, &m.base);
 }
 
 void attempt_fail(struct attempt *at, const struct err *err)
 {
     attempt_event(at, ATTEMPT_EV_FAILED);
-    attempt_report_failure(at, err);
-}
-
-void attempt_prepared(struct attempt *at)
-{
-    ERR_AUTO err = ERR_INIT;
-    Muster__Ready m = MUSTER__READY__INIT;
-    if (at->index == 0) {
-        const char *address = session_local_address(at->session);
-        uint16_t port = master_port_pick(agent_master_port(session_agent(at->session)),
-                                         address[0] != '\0' ? address : NULL, &err);
-        if (port == 0) {
-            attempt_fail(at, &err);
-            return;
-        }
-        m.master_port = port;
-    }
-    attempt_event(at, ATTEMPT_EV_PREPARED);
-    attempt_up(at, FRAME_READY, &m.base);
-}
-
-// ---- prepare -----------------------------------------------------------------
-
-static const char *path_of_ranks(const struct attempt *at)
-{
-    for (size_t i = at->prepare->n_env; i-- > 0;)
-        if (strncmp(at->prepare->env[i], "PATH=", 5) == 0)
-            return at->prepare->env[i] + 5;
-    return getenv("PATH");
-}
-
-static int make_tmpdir(struct attempt *at, struct err *err)
-{
-    const char *top = getenv("TMPDIR");
-    at->tmpdir =
-        xasprintf("%s/muster-XXXXXX", top != NULL && top[0] == '/' ? top : "/tmp");
-    if (mkdtemp(at->tmpdir) != NULL)
-        return 0;
-    err_set_errno(err, errno, "cannot make a directory %s (set TMPDIR of musterd)",
-                  at->tmpdir);
-    free(at->tmpdir);
-    at->tmpdir = NULL;
-    return -1;
-}
-
-static int prepare(struct attempt *at, struct err *err)
-{
-    const Muster__Prepare *p = at->prepare;
-    const char *dir = p->wdir[0] != '\0' ? p->wdir : NULL;
-    if (p->n_argv == 0) {
-        err_set(err, "PREPARE without a program");
-        return -1;
-    }
-    if (dir != NULL && access(dir, X_OK) < 0) {
-        err_set_errno(err, errno, "working directory %s (--wdir)", dir);
-        return -1;
-    }
-    at->program = proc_resolve(p->argv[0], path_of_ranks(at), dir, err);
-    if (at->program == NULL || make_tmpdir(at, err) < 0)
-        return -1;
-    return attempt_keeper_start(at, err);
-}
-
-static void begin(struct attempt *at)
-{
-    ERR_AUTO err = ERR_INIT;
-    at->ranks = xcalloc(at->position->n_ranks, sizeof *at->ranks);
-    if (prepare(at, &err) < 0)
-        attempt_fail(at, &err);
-}
-
-static const Muster__Position *find_position(const Muster__Prepare *p, uint32_t vertex,
-                                             uint32_t *index)
-{
-    for (*index = 0; *index < p->n_positions; ++*index)
-        if (p->positions[*index]->vertex == vertex)
-            return p->positions[*index];
-    return NULL;
+    attempt_report_failure(at, 0, err);
 }
 
 static void on_over(int fd, short what, void *arg)
@@ -171,17 +85,26 @@ struct attempt *attempt_create(struct session *s, const struct frame *f,
     at->job = f->job;
     at->term = f->term;
     at->number = f->attempt;
-    at->prepare = prepare;
-    at->position = find_position(prepare, session_vertex(s), &at->index);
     at->over = loop_timer(base, on_over, at);
     at->timer = loop_timer(base, on_timer, at);
-    if (attempt_coll_start(at, err) < 0) {
+    if (attempt_world_add(at, prepare, err) < 0) {
         attempt_destroy(at);
         return NULL;
     }
-    if (at->position != NULL)
-        begin(at);
+    attempt_world_begin(at);
     return at;
+}
+
+void attempt_add_world(struct attempt *at, Muster__Prepare *prepare)
+{
+    ERR_AUTO err = ERR_INIT;
+    uint32_t world = prepare->world;
+    if (attempt_world_add(at, prepare, &err) == 0) {
+        attempt_world_begin(at);
+        return;
+    }
+    err_prefix(&err, "PREPARE makes no sense");
+    attempt_report_failure(at, world, &err);
 }
 
 // ---- frames --------------------------------------------------------------------
@@ -189,18 +112,23 @@ struct attempt *attempt_create(struct session *s, const struct frame *f,
 static void go(struct attempt *at, const struct frame *f)
 {
     Muster__Go *m = msg_unpack(f, &muster__go__descriptor, NULL);
-    if (m != NULL && at->state == ATTEMPT_READY) {
-        attempt_event(at, ATTEMPT_EV_GO);
-        attempt_keeper_spawn(at, m);
-    }
+    const struct attempt_world *w =
+        m != NULL && m->world < at->nworlds ? at->worlds[m->world] : NULL;
+    attempt_event(at, ATTEMPT_EV_GO);
+    bool up = at->state == ATTEMPT_STARTING || at->state == ATTEMPT_RUNNING;
+    if (w != NULL && w->position != NULL && up)
+        attempt_keeper_spawn(at, w, m);
     msg_free(m);
 }
 
 static void stop(struct attempt *at, uint32_t grace_ms)
 {
     bool failed = at->state == ATTEMPT_FAILED;
+    bool none = at->state == ATTEMPT_PREPARING && at->keeper == NULL;
     attempt_event(at, ATTEMPT_EV_STOP);
-    if (failed)
+    if (none)
+        attempt_event(at, ATTEMPT_EV_KEEPER_GONE);
+    if (failed || none)
         report_stopped(at); // nothing runs: the keeper has killed what it had started
     else if (at->state == ATTEMPT_STOPPING)
         attempt_keeper_stop(at, grace_ms);
@@ -215,7 +143,7 @@ static void to_keeper(struct attempt *at, const struct frame *f)
 void attempt_frame(struct attempt *at, const struct frame *f)
 {
     Muster__Stop *m;
-    if (at->position == NULL && f->kind != FRAME_COLL_DONE)
+    if (!attempt_hosts(at) && f->kind != FRAME_COLL_DONE)
         return;
     switch (f->kind) {
     case FRAME_GO: go(at, f); break;
@@ -231,7 +159,8 @@ void attempt_frame(struct attempt *at, const struct frame *f)
     case FRAME_COLL_DONE:
     case FRAME_MODEX:
     case FRAME_MODEX_DONE:
-    case FRAME_NAMES_DONE: attempt_pmix_frame(at, f); break;
+    case FRAME_NAMES_DONE:
+    case FRAME_SPAWN_DONE: attempt_pmix_frame(at, f); break;
     default: log_debug(log_of(at), "dropped a frame of kind %u", f->kind); break;
     }
 }
@@ -243,7 +172,7 @@ uint32_t attempt_number(const struct attempt *at)
 
 uint32_t attempt_grace_ms(const struct attempt *at)
 {
-    return at->prepare->grace_ms;
+    return at->worlds[0]->prepare->grace_ms;
 }
 
 // ---- the end ---------------------------------------------------------------------
@@ -273,8 +202,8 @@ void attempt_abandon(struct attempt *at, uint32_t grace_ms, const char *why)
     if (at->why == NULL)
         at->why = xstrdup(why);
     at->letting_go = true;
-    bool runs = at->keeper != NULL && at->position != NULL &&
-                at->state < ATTEMPT_STOPPED && at->state != ATTEMPT_FAILED;
+    bool runs = at->keeper != NULL && at->state < ATTEMPT_STOPPED &&
+                at->state != ATTEMPT_FAILED;
     if (runs && grace_ms > 0)
         stop(at, grace_ms);
     else
@@ -292,8 +221,6 @@ void attempt_destroy(struct attempt *at)
 {
     if (at == NULL)
         return;
-    for (size_t i = 0; at->ranks != NULL && i < at->position->n_ranks; i++)
-        msg_free(at->ranks[i].exited);
     chan_destroy(at->keeper);
     chan_destroy(at->pmixd);
     agent_forget_child(session_agent(at->session), at->keeper_child);
@@ -301,13 +228,12 @@ void attempt_destroy(struct attempt *at)
         nftw(at->tmpdir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     coll_destroy(at->colls);
     coll_route_destroy(at->route);
-    msg_free(at->pmix_ready);
-    msg_free(at->prepare);
+    for (size_t i = 0; i < at->nworlds; i++)
+        attempt_world_free(at->worlds[i]);
+    free(at->worlds);
     loop_timer_free(at->timer);
     loop_timer_free(at->over);
-    free(at->ranks);
     free(at->tmpdir);
-    free(at->program);
     free(at->why);
     free(at);
 }

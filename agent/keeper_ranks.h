@@ -22,8 +22,8 @@ struct keeper_ranks *keeper_ranks_create(struct event_base *base,
                                          keeper_ranks_output_fn output, void *arg);
 void keeper_ranks_destroy(struct keeper_ranks *rs);
 
-// Once. On failure (err->code 125, 126 or 127) some may run: the caller kills whatever
-// is below it, then calls keeper_ranks_forget.
+// More of them. On failure (err->code 125, 126 or 127) some may run: the caller kills
+// whatever is below it, then calls keeper_ranks_forget; or they count on as the others do.
 int keeper_ranks_start(struct keeper_ranks *rs, const Muster__Spawn *spawn,
                        struct err *err);
 // None of them counts any more; their output is lost.

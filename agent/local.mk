@@ -6,6 +6,7 @@ agent_libagent_a_SOURCES = \
 	%D%/attempt_fsm.c %D%/attempt_fsm.h \
 	%D%/attempt_keeper.c \
 	%D%/attempt_pmix.c \
+	%D%/attempt_world.c \
 	%D%/opts.c %D%/opts.h \
 	%D%/session.c %D%/session.h
 agent_musterd_SOURCES = %D%/main.c

@@ -14,6 +14,7 @@ agent_libpmixd_a_SOURCES = \
 	%D%/pmix_names.c %D%/pmix_names.h \
 	%D%/pmix_proc.h \
 	%D%/pmix_shift.c %D%/pmix_shift.h \
+	%D%/pmix_spawn.c %D%/pmix_spawn.h \
 	%D%/pmix_upcall.c %D%/pmix_upcall.h \
 	%D%/pmix_value.c %D%/pmix_value.h \
 	%D%/pmix_wire.c %D%/pmix_wire.h

@@ -40,6 +40,12 @@ void pmixd_info_add_rank(struct pmixd_info *i, const char *key, pmix_rank_t valu
     PMIX_INFO_LOAD(next(i), key, &value, PMIX_PROC_RANK);
 }
 
+void pmixd_info_add_proc(struct pmixd_info *i, const char *key,
+                         const pmix_proc_t *value)
+{
+    PMIX_INFO_LOAD(next(i), key, value, PMIX_PROC);
+}
+
 void pmixd_info_add_regex_steal(struct pmixd_info *i, const char *key, char *regex)
 {
     PMIX_INFO_LOAD(next(i), key, regex, PMIX_REGEX);

@@ -2,10 +2,11 @@
 //
 // Started by the agent with fd 3 as its wire (muster.proto, "agent and muster-pmixd").
 // libpmix starts at once, so that a server that stands by costs an attempt nothing. One
-// setup, then fences, modex and aborts until fd 3 closes; then it is gone at once,
+// setup for each world, fences, modex and all else until fd 3 closes; then it is gone at once,
 // without libpmix's teardown, which can hang. It is never used for a second attempt.
 #include <event2/event.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,10 +18,12 @@
 #include "agent/pmix_job.h"
 #include "agent/pmix_names.h"
 #include "agent/pmix_shift.h"
+#include "agent/pmix_spawn.h"
 #include "agent/pmix_upcall.h"
 #include "agent/pmix_wire.h"
 #include "common/log.h"
 #include "common/loop.h"
+#include "common/mem.h"
 
 enum { AGENT_FD = 3, EXIT_BROKEN = 125, LAST_WORDS_MS = 1000 };
 
@@ -32,31 +35,47 @@ struct server {
     struct pmixd_colls *colls;
     struct pmixd_dmodex *dmodex;
     struct pmixd_names *names;
-    struct pmixd_job *job; // NULL before the setup
+    struct pmixd_spawns *spawns;
+    struct pmixd_job **jobs; // one a world
+    size_t njobs;
     struct pmixd_handler handlers[PMIXD_CALL_KINDS];
 };
 
-static void say_error(struct server *s, const struct err *err)
+static void say_error(struct server *s, const char *nspace, const struct err *err)
 {
+    CLEANUP_FREE char *name = xstrdup(nspace);
     Muster__PmixReady m;
     muster__pmix_ready__init(&m);
     m.error = err->text;
+    m.nspace = name;
     pmixd_wire_ready(s->wire, &m);
     pmixd_wire_flush(s->wire, LAST_WORDS_MS);
+}
+
+static bool is_registered(const struct server *s, const char *nspace)
+{
+    for (size_t i = 0; i < s->njobs; i++)
+        if (strcmp(pmixd_job_nspace(s->jobs[i]), nspace) == 0)
+            return true;
+    return false;
 }
 
 static void on_setup(void *arg, const Muster__PmixSetup *m)
 {
     struct server *s = arg;
     ERR_AUTO err = ERR_INIT;
-    if (s->job != NULL)
-        err_set(&err, "a PMIx server serves one attempt, and this one has its own");
+    struct pmixd_job *job = NULL;
+    if (is_registered(s, m->nspace))
+        err_set(&err, "the namespace %s is registered already", m->nspace);
     else
-        s->job = pmixd_job_create(m, &err);
-    if (err.text != NULL)
-        say_error(s, &err);
-    else
-        pmixd_wire_ready(s->wire, pmixd_job_ready(s->job));
+        job = pmixd_job_create(m, &err);
+    if (job == NULL) {
+        say_error(s, m->nspace, &err);
+        return;
+    }
+    s->jobs = xrealloc(s->jobs, s->njobs + 1, sizeof(struct pmixd_job *));
+    s->jobs[s->njobs++] = job;
+    pmixd_wire_ready(s->wire, pmixd_job_ready(job));
 }
 
 static void on_coll_done(void *arg, const Muster__Coll *m)
@@ -77,6 +96,11 @@ static void on_modex_done(void *arg, const Muster__Modex *m)
 static void on_names_done(void *arg, const Muster__NamesDone *m)
 {
     pmixd_names_done(((struct server *)arg)->names, m);
+}
+
+static void on_spawn_done(void *arg, const Muster__SpawnDone *m)
+{
+    pmixd_spawns_done(((struct server *)arg)->spawns, m);
 }
 
 // Nothing is taken down: libpmix's thread may be in an upcall at this moment.
@@ -105,6 +129,7 @@ static const struct pmixd_wire_ops wire_ops = {
     .modex = on_modex,
     .modex_done = on_modex_done,
     .names_done = on_names_done,
+    .spawn_done = on_spawn_done,
     .ping = on_ping,
     .closed = on_closed,
 };
@@ -127,6 +152,7 @@ static void set_handlers(struct server *s)
     handle(s, PMIXD_CALL_PUBLISH, pmixd_names_call, s->names);
     handle(s, PMIXD_CALL_LOOKUP, pmixd_names_call, s->names);
     handle(s, PMIXD_CALL_UNPUBLISH, pmixd_names_call, s->names);
+    handle(s, PMIXD_CALL_SPAWN, pmixd_spawns_call, s->spawns);
 }
 
 static int build(struct server *s, struct err *err)
@@ -142,6 +168,7 @@ static int build(struct server *s, struct err *err)
     s->colls = pmixd_colls_create(s->wire);
     s->dmodex = pmixd_dmodex_create(s->wire, s->shift);
     s->names = pmixd_names_create(s->wire);
+    s->spawns = pmixd_spawns_create(s->wire);
     set_handlers(s);
     return 0;
 }
@@ -156,7 +183,7 @@ int main(void)
         _exit(EXIT_BROKEN);
     }
     if (pmixd_init(pmixd_upcall_module(s.shift, s.handlers), &err) < 0) {
-        say_error(&s, &err);
+        say_error(&s, "", &err);
         fprintf(stderr, "muster-pmixd: %s\n", err_text(&err));
         _exit(EXIT_BROKEN);
     }

@@ -41,6 +41,8 @@ void pmixd_call_free(struct pmixd_call *call)
     free(call->procs);
     if (call->info != NULL)
         PMIX_INFO_FREE(call->info, call->ninfo);
+    if (call->apps != NULL)
+        PMIX_APP_FREE(call->apps, call->napps);
     for (char **key = call->keys; key != NULL && *key != NULL; key++)
         free(*key);
     free(call->keys);
@@ -185,6 +187,39 @@ static pmix_status_t on_unpublish(const pmix_proc_t *proc, char **keys,
     return PMIX_SUCCESS;
 }
 
+// ---- spawn --------------------------------------------------------------------
+
+static void copy_app(pmix_app_t *to, const pmix_app_t *from)
+{
+    to->cmd = from->cmd != NULL ? strdup(from->cmd) : NULL;
+    to->argv = from->argv != NULL ? copy_keys(from->argv) : NULL;
+    to->env = from->env != NULL ? copy_keys(from->env) : NULL;
+    to->cwd = from->cwd != NULL ? strdup(from->cwd) : NULL;
+    to->maxprocs = from->maxprocs;
+    if (from->ninfo == 0)
+        return;
+    PMIX_INFO_CREATE(to->info, from->ninfo);
+    to->ninfo = from->ninfo;
+    for (size_t i = 0; i < from->ninfo; i++)
+        PMIX_INFO_XFER(&to->info[i], &from->info[i]);
+}
+
+static pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[],
+                              size_t ninfo, const pmix_app_t apps[], size_t napps,
+                              pmix_spawn_cbfunc_t done, void *cbdata)
+{
+    struct pmixd_call *call = call_new(PMIXD_CALL_SPAWN, cbdata);
+    call->proc = *proc;
+    copy_info(call, info, ninfo);
+    PMIX_APP_CREATE(call->apps, napps);
+    call->napps = napps;
+    for (size_t i = 0; i < napps; i++)
+        copy_app(&call->apps[i], &apps[i]);
+    call->spawn = done;
+    queue(call);
+    return PMIX_SUCCESS;
+}
+
 // ---- clients ------------------------------------------------------------------
 
 static pmix_status_t on_abort(const pmix_proc_t *proc, void *server_object, int status,
@@ -262,6 +297,7 @@ pmix_server_module_t *pmixd_upcall_module(struct pmixd_shift *shift,
         .publish = on_publish,
         .lookup = on_lookup,
         .unpublish = on_unpublish,
+        .spawn = on_spawn,
         .connect = on_connect,
         .disconnect = on_disconnect,
         .register_events = on_register_events,

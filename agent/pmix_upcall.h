@@ -1,9 +1,8 @@
 // What libpmix asks of its host: copied on libpmix's thread, handled in the event loop.
 //
 // One kind a request. An upcall copies its arguments into a pmixd_call, queues it and
-// returns; the handler of that kind gets it in the loop. What is not here (spawn,
-// groups, tools, ...) libpmix answers with
-// PMIX_ERR_NOT_SUPPORTED.
+// returns; the handler of that kind gets it in the loop. What is not here (groups,
+// tools, ...) libpmix answers with PMIX_ERR_NOT_SUPPORTED.
 #ifndef MUSTER_AGENT_PMIX_UPCALL_H
 #define MUSTER_AGENT_PMIX_UPCALL_H
 
@@ -24,6 +23,7 @@ enum pmixd_call_kind {
     PMIXD_CALL_PUBLISH,   // proc, info; answer: op, on libpmix's thread
     PMIXD_CALL_LOOKUP,    // proc, keys, info; answer: lookup, on libpmix's thread
     PMIXD_CALL_UNPUBLISH, // proc, keys (NULL: all), info; answer: as of publish
+    PMIXD_CALL_SPAWN,     // proc, info, apps; answer: spawn
     PMIXD_CALL_KINDS,
 };
 
@@ -40,10 +40,13 @@ struct pmixd_call {
     size_t len;
     pmix_info_t *info;
     size_t ninfo;
+    pmix_app_t *apps;
+    size_t napps;
     char **keys; // NULL-terminated, or NULL
     pmix_modex_cbfunc_t modex;
     pmix_op_cbfunc_t op;
     pmix_lookup_cbfunc_t lookup;
+    pmix_spawn_cbfunc_t spawn;
     void *cbdata;
 };
 

@@ -19,7 +19,13 @@
 #include "wire/coll_route.h"
 #include "wire/namestore.h"
 
+struct job_world;
+
+// By number in the attempt (muster.proto, Prepare).
 struct job_rank {
+    const struct job_world *world; // NULL: the first
+    uint32_t rank;                 // in its world
+    uint32_t member;
     uint32_t pid;
     bool started, exited;
     bool idle_exit; // ended with 0 and never called PMIx_Init
@@ -53,8 +59,13 @@ struct job {
     struct output *output;
     char *output_lost; // why, when it could not be written
     struct job_rank *ranks;
+    uint32_t nranks; // of all worlds
     uint32_t exited;
-    uint32_t ready, started, stopped; // positions that said so
+    uint32_t ready, started;   // positions of the first world that said so
+    uint32_t hosts, stopped;   // members with ranks of any world; that said so
+    struct job_world **worlds; // spawned: number i + 1
+    size_t nworlds;
+    bool crowded; // was told: spawned ranks found no free slots
     bool pmix_used;
     uint32_t master_port;
     unsigned interrupts;
@@ -80,8 +91,10 @@ void job_fail(struct job *j, enum verdict_strength strength, int code, const cha
 bool job_settling(const struct job *j);
 // Take the progress line away: ranks print now.
 void job_progress_end(struct job *j);
-// Position hosted by a vertex, NULL when it hosts none.
-const struct map_position *job_position(const struct job *j, uint32_t vertex);
+// Ranks more, placed by `map`, numbered on from nranks. NULL: of the first world.
+void job_add_ranks(struct job *j, const struct job_world *world, const struct map *map);
+// The namespace of a rank.
+const char *job_rank_nspace(const struct job *j, uint32_t number);
 
 // job_discover.c: the way to a whole group.
 int job_discover_start(struct job *j, struct err *err);
@@ -104,6 +117,21 @@ void job_coll_part(struct job *j, const struct frame *f);
 void job_names_start(struct job *j);
 void job_names_end(struct job *j);
 void job_names_request(struct job *j, const struct frame *f);
+
+// job_spawn.c: worlds that ranks of this attempt start.
+void job_spawn_request(struct job *j, const struct frame *f);
+void job_spawn_ready(struct job *j, const Muster__Ready *m);
+// One of its ranks was started.
+void job_spawn_started(struct job *j, const struct job_world *world);
+// It cannot be prepared: whoever wanted it gets an error, the job goes on.
+void job_spawn_failed(struct job *j, uint32_t number, const char *why);
+const char *job_spawn_nspace(const struct job_world *w);
+uint32_t job_spawn_number(const struct job_world *w);
+// Its ranks were not meant to use PMIx.
+bool job_spawn_is_plain(const struct job_world *w);
+// Number of rank 0 of the namespace, of whatever world; -1: there is no such rank.
+long job_rank_number(const struct job *j, const char *nspace, uint32_t rank);
+void job_spawn_end(struct job *j);
 
 // job_output.c: what ranks print.
 void job_output_start(struct job *j);

@@ -13,8 +13,7 @@ static void on_credit(void *arg, uint32_t rank, unsigned stream, size_t bytes)
     msg.rank = rank;
     msg.stream = stream;
     msg.bytes = (uint32_t)bytes;
-    job_send(j, FRAME_CREDIT,
-             j->map.positions[map_position_of(&j->map, rank)].member + 1, &msg.base);
+    job_send(j, FRAME_CREDIT, j->ranks[rank].member + 1, &msg.base);
 }
 
 static void on_drained(void *arg)
@@ -40,5 +39,5 @@ static void on_broken(void *arg, int fd, int errnum)
 void job_output_start(struct job *j)
 {
     static const struct output_ops ops = {on_credit, on_drained, on_broken};
-    j->output = output_create(j->conf.base, 1, 2, j->map.ranks, &ops, j);
+    j->output = output_create(j->conf.base, 1, 2, j->nranks, &ops, j);
 }

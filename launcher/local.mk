@@ -15,6 +15,7 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/job_names.c \
 	%D%/job_output.c \
 	%D%/job_plan.c %D%/job_plan.h \
+	%D%/job_spawn.c \
 	%D%/job_up.c \
 	%D%/local_agent.c \
 	%D%/map.c %D%/map.h \

@@ -25,21 +25,28 @@ bool verdict_set(struct verdict *v, enum verdict_strength strength, int code,
     return true;
 }
 
+char *verdict_rank_text(const struct verdict_rank *r)
+{
+    CLEANUP_FREE char *of =
+        r->world > 0 ? xasprintf(" of spawned world %u", r->world) : xstrdup("");
+    return xasprintf("rank %u%s on %s (%s, pid %u)", r->rank, of, r->member, r->address,
+                     r->pid);
+}
+
 bool verdict_exit(struct verdict *v, const struct verdict_rank *r, int status,
                   bool connected, bool finalized)
 {
+    CLEANUP_FREE char *who = verdict_rank_text(r);
     if (status != 0) {
         CLEANUP_FREE char *how = proc_status_text(status);
         return verdict_set(v, WIFSIGNALED(status) ? VERDICT_SIGNAL : VERDICT_ERROR,
-                           proc_status_code(status),
-                           "rank %u on %s (%s, pid %u) ended with %s", r->rank,
-                           r->member, r->address, r->pid, how);
+                           proc_status_code(status), "%s ended with %s", who, how);
     }
     if (connected && !finalized)
         return verdict_set(v, VERDICT_ERROR, 1,
-                           "rank %u on %s (%s, pid %u) ended with exit code 0 between "
-                           "MPI_Init and MPI_Finalize; its peers would wait for it",
-                           r->rank, r->member, r->address, r->pid);
+                           "%s ended with exit code 0 between MPI_Init and "
+                           "MPI_Finalize; its peers would wait for it",
+                           who);
     return false;
 }
 
@@ -49,11 +56,10 @@ bool verdict_abort(struct verdict *v, const struct verdict_rank *r, int status,
     // As the shell would see exit(status); 0 would hide the abort.
     if (strcmp(text, "N/A") == 0) // Open MPI's word for nothing
         text = "";
+    CLEANUP_FREE char *who = verdict_rank_text(r);
     int code = (status & 0xff) != 0 ? status & 0xff : 1;
-    return verdict_set(v, VERDICT_ERROR, code,
-                       "rank %u on %s (%s, pid %u) called MPI_Abort(%d)%s%s", r->rank,
-                       r->member, r->address, r->pid, status,
-                       text[0] != '\0' ? ": " : "", text);
+    return verdict_set(v, VERDICT_ERROR, code, "%s called MPI_Abort(%d)%s%s", who,
+                       status, text[0] != '\0' ? ": " : "", text);
 }
 
 void verdict_free(struct verdict *v)

@@ -35,6 +35,8 @@ const char *frame_kind_name(uint16_t kind)
         [FRAME_PMIX_USED] = "PMIX_USED",
         [FRAME_NAMES] = "NAMES",
         [FRAME_NAMES_DONE] = "NAMES_DONE",
+        [FRAME_SPAWN_REQUEST] = "SPAWN_REQUEST",
+        [FRAME_SPAWN_DONE] = "SPAWN_DONE",
         [FRAME_PMIX_SETUP] = "PMIX_SETUP",
         [FRAME_PMIX_READY] = "PMIX_READY",
         [FRAME_PMIX_CLIENT] = "PMIX_CLIENT",

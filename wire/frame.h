@@ -59,6 +59,8 @@ enum frame_kind {
     FRAME_PMIX_USED = 45,   // u no body: a rank of this vertex has connected to PMIx
     FRAME_NAMES = 46,       // u Names: publish, lookup, unpublish
     FRAME_NAMES_DONE = 47,  // r NamesDone: its answer
+    FRAME_SPAWN_REQUEST = 48, // u SpawnRequest: a rank starts a further world
+    FRAME_SPAWN_DONE = 49,    // r SpawnDone: its answer
     FRAME_PMIX_SETUP = 60,  // agent to muster-pmixd: PmixSetup
     FRAME_PMIX_READY = 61,  // muster-pmixd to agent: PmixReady
     FRAME_PMIX_CLIENT = 62, // muster-pmixd to agent: PmixClient
