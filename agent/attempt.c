@@ -160,7 +160,8 @@ void attempt_frame(struct attempt *at, const struct frame *f)
     case FRAME_MODEX:
     case FRAME_MODEX_DONE:
     case FRAME_NAMES_DONE:
-    case FRAME_SPAWN_DONE: attempt_pmix_frame(at, f); break;
+    case FRAME_SPAWN_DONE:
+    case FRAME_NOTIFY: attempt_pmix_frame(at, f); break;
     default: log_debug(log_of(at), "dropped a frame of kind %u", f->kind); break;
     }
 }

@@ -143,6 +143,7 @@ static void on_frame(void *arg, const struct frame *f)
     case FRAME_MODEX_DONE: route_modex(at, f); break;
     case FRAME_NAMES:
     case FRAME_SPAWN_REQUEST:
+    case FRAME_NOTIFY:
     case FRAME_ABORT:
         out.body = f->body;
         out.len = f->len;
@@ -233,10 +234,21 @@ static bool refuse_modex(struct attempt *at, const struct frame *f)
     return gone;
 }
 
+static bool is_ours(const struct attempt *at, const struct frame *f)
+{
+    Muster__Notify *m = msg_unpack(f, &muster__notify__descriptor, NULL);
+    bool ours = m != NULL && m->origin == session_vertex(at->session);
+    msg_free(m);
+    return ours;
+}
+
 void attempt_pmix_frame(struct attempt *at, const struct frame *f)
 {
     if (f->kind == FRAME_COLL_DONE)
         coll_result(at, f);
-    else if (at->pmixd != NULL && !(f->kind == FRAME_MODEX && refuse_modex(at, f)))
+    else if (at->pmixd == NULL || (f->kind == FRAME_MODEX && refuse_modex(at, f)) ||
+             (f->kind == FRAME_NOTIFY && is_ours(at, f)))
+        return;
+    else
         chan_send(at->pmixd, f);
 }

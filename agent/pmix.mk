@@ -12,7 +12,9 @@ agent_libpmixd_a_SOURCES = \
 	%D%/pmix_init.c %D%/pmix_init.h \
 	%D%/pmix_job.c %D%/pmix_job.h \
 	%D%/pmix_names.c %D%/pmix_names.h \
+	%D%/pmix_notify.c %D%/pmix_notify.h \
 	%D%/pmix_proc.h \
+	%D%/pmix_query.c %D%/pmix_query.h \
 	%D%/pmix_shift.c %D%/pmix_shift.h \
 	%D%/pmix_spawn.c %D%/pmix_spawn.h \
 	%D%/pmix_upcall.c %D%/pmix_upcall.h \

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "agent/pmix_info.h"
 #include "agent/pmix_proc.h"
 #include "agent/pmix_wire.h"
 #include "common/mem.h"
@@ -111,9 +112,13 @@ static void send_part(struct pmixd_colls *cs, Muster__Coll *m,
 
 static uint32_t kind_of(const struct pmixd_call *call)
 {
-    return call->kind == PMIXD_CALL_FENCE     ? COLL_FENCE
-           : call->kind == PMIXD_CALL_CONNECT ? COLL_CONNECT
-                                              : COLL_DISCONNECT;
+    switch (call->kind) {
+    case PMIXD_CALL_CONNECT: return COLL_CONNECT;
+    case PMIXD_CALL_DISCONNECT: return COLL_DISCONNECT;
+    case PMIXD_CALL_GROUP: return COLL_GROUP;
+    case PMIXD_CALL_UNGROUP: return COLL_UNGROUP;
+    default: return COLL_FENCE;
+    }
 }
 
 void pmixd_colls_call(void *colls, struct pmixd_call *call)
@@ -132,10 +137,47 @@ void pmixd_colls_call(void *colls, struct pmixd_call *call)
     m.kind = kind_of(call);
     m.n_procs = call->nprocs;
     m.procs = list;
+    if (call->text != NULL)
+        m.name = call->text;
     m.index = next_index(cs, &m);
     add_pending(cs, &m, call);
     send_part(cs, &m, call);
     free(STEAL(call->data));
+}
+
+static void release_info(void *arg)
+{
+    struct pmixd_info *info = arg;
+    pmixd_info_free(info);
+    free(info);
+}
+
+// The number of a group is its context id. libpmix takes the keys up on its own thread.
+static void complete_group(struct pmixd_call *call, const Muster__Coll *result)
+{
+    struct pmixd_info *info = xcalloc(1, sizeof *info);
+    if (result->status == 0 && result->number != 0)
+        pmixd_info_add_size(info, PMIX_GROUP_CONTEXT_ID, result->number);
+    if (result->status == 0 && result->data.len > 0)
+        pmixd_info_add_bytes(info, PMIX_GROUP_ENDPT_DATA, result->data.data,
+                             result->data.len);
+    call->infos(result->status, info->v, info->n, call->cbdata, release_info, info);
+    pmixd_call_free(call);
+}
+
+static void complete(struct pmixd_call *call, const Muster__Coll *result)
+{
+    switch (call->kind) {
+    case PMIXD_CALL_FENCE:
+        pmixd_call_complete(call, result->status, result->data.data, result->data.len);
+        break;
+    case PMIXD_CALL_GROUP:
+    case PMIXD_CALL_UNGROUP: complete_group(call, result); break;
+    default:
+        call->op(result->status, call->cbdata); // libpmix goes to its thread by itself
+        pmixd_call_free(call);
+        break;
+    }
 }
 
 void pmixd_colls_done(struct pmixd_colls *cs, const Muster__Coll *result)
@@ -148,10 +190,5 @@ void pmixd_colls_done(struct pmixd_colls *cs, const Muster__Coll *result)
         return;
     struct pmixd_call *call = p->call;
     remove_pending(cs, p);
-    if (call->kind == PMIXD_CALL_FENCE) {
-        pmixd_call_complete(call, result->status, result->data.data, result->data.len);
-        return;
-    }
-    call->op(result->status, call->cbdata); // libpmix goes to its own thread by itself
-    pmixd_call_free(call);
+    complete(call, result);
 }

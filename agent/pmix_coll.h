@@ -1,4 +1,4 @@
-// Fences, connect and disconnect: the local part goes to the agent, the result comes back
+// Fences, connect, disconnect and groups: the local part goes to the agent, the result comes back
 // to libpmix. Every namespace of the attempt is registered in every server, so that
 // connected processes know each other's jobs already.
 #ifndef MUSTER_AGENT_PMIX_COLL_H
@@ -13,7 +13,7 @@ struct pmixd_wire;
 struct pmixd_colls *pmixd_colls_create(struct pmixd_wire *wire);
 void pmixd_colls_destroy(struct pmixd_colls *c); // NULL-safe; completes nothing
 
-// Handler of PMIXD_CALL_FENCE, _CONNECT and _DISCONNECT.
+// Handler of PMIXD_CALL_FENCE, _CONNECT, _DISCONNECT, _GROUP and _UNGROUP.
 void pmixd_colls_call(void *cences, struct pmixd_call *call);
 // COLL_DONE. A result for which nobody waits is dropped: a collective that failed before
 // our ranks came to it is answered again when they do.

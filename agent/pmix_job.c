@@ -228,11 +228,6 @@ void pmixd_job_destroy(struct pmixd_job *job)
     free(job);
 }
 
-const char *pmixd_job_nspace(const struct pmixd_job *job)
-{
-    return job->nspace;
-}
-
 const Muster__PmixReady *pmixd_job_ready(const struct pmixd_job *job)
 {
     return &job->ready;

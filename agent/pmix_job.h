@@ -14,7 +14,6 @@ struct pmixd_job *pmixd_job_create(const Muster__PmixSetup *setup, struct err *e
 void pmixd_job_destroy(struct pmixd_job *job); // NULL-safe; libpmix keeps the namespace
 
 // The answer for the agent; lives as long as the job.
-const char *pmixd_job_nspace(const struct pmixd_job *job);
 const Muster__PmixReady *pmixd_job_ready(const struct pmixd_job *job);
 
 #endif

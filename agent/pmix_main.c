@@ -17,6 +17,8 @@
 #include "agent/pmix_init.h"
 #include "agent/pmix_job.h"
 #include "agent/pmix_names.h"
+#include "agent/pmix_notify.h"
+#include "agent/pmix_query.h"
 #include "agent/pmix_shift.h"
 #include "agent/pmix_spawn.h"
 #include "agent/pmix_upcall.h"
@@ -24,6 +26,7 @@
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
+#include "common/strv.h"
 
 enum { AGENT_FD = 3, EXIT_BROKEN = 125, LAST_WORDS_MS = 1000 };
 
@@ -38,6 +41,7 @@ struct server {
     struct pmixd_spawns *spawns;
     struct pmixd_job **jobs; // one a world
     size_t njobs;
+    struct strv nspaces; // of the jobs
     struct pmixd_handler handlers[PMIXD_CALL_KINDS];
 };
 
@@ -54,8 +58,8 @@ static void say_error(struct server *s, const char *nspace, const struct err *er
 
 static bool is_registered(const struct server *s, const char *nspace)
 {
-    for (size_t i = 0; i < s->njobs; i++)
-        if (strcmp(pmixd_job_nspace(s->jobs[i]), nspace) == 0)
+    for (size_t i = 0; i < s->nspaces.n; i++)
+        if (strcmp(s->nspaces.v[i], nspace) == 0)
             return true;
     return false;
 }
@@ -75,6 +79,7 @@ static void on_setup(void *arg, const Muster__PmixSetup *m)
     }
     s->jobs = xrealloc(s->jobs, s->njobs + 1, sizeof(struct pmixd_job *));
     s->jobs[s->njobs++] = job;
+    strv_add(&s->nspaces, m->nspace);
     pmixd_wire_ready(s->wire, pmixd_job_ready(job));
 }
 
@@ -101,6 +106,11 @@ static void on_names_done(void *arg, const Muster__NamesDone *m)
 static void on_spawn_done(void *arg, const Muster__SpawnDone *m)
 {
     pmixd_spawns_done(((struct server *)arg)->spawns, m);
+}
+
+static void on_notify(void *arg, const Muster__Notify *m)
+{
+    pmixd_notify_deliver(m);
 }
 
 // Nothing is taken down: libpmix's thread may be in an upcall at this moment.
@@ -130,6 +140,7 @@ static const struct pmixd_wire_ops wire_ops = {
     .modex_done = on_modex_done,
     .names_done = on_names_done,
     .spawn_done = on_spawn_done,
+    .notify = on_notify,
     .ping = on_ping,
     .closed = on_closed,
 };
@@ -153,6 +164,10 @@ static void set_handlers(struct server *s)
     handle(s, PMIXD_CALL_LOOKUP, pmixd_names_call, s->names);
     handle(s, PMIXD_CALL_UNPUBLISH, pmixd_names_call, s->names);
     handle(s, PMIXD_CALL_SPAWN, pmixd_spawns_call, s->spawns);
+    handle(s, PMIXD_CALL_GROUP, pmixd_colls_call, s->colls);
+    handle(s, PMIXD_CALL_UNGROUP, pmixd_colls_call, s->colls);
+    handle(s, PMIXD_CALL_NOTIFY, pmixd_notify_call, s->wire);
+    handle(s, PMIXD_CALL_QUERY, pmixd_query_call, &s->nspaces);
 }
 
 static int build(struct server *s, struct err *err)

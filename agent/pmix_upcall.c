@@ -6,6 +6,7 @@
 
 #include "agent/pmix_shift.h"
 #include "common/mem.h"
+#include "common/strv.h"
 
 // libpmix's interface is process-wide and passes no argument of ours: this is the one
 // place of the program that mirrors that.
@@ -277,12 +278,59 @@ static pmix_status_t on_job_control(const pmix_proc_t *proc,
     return PMIX_ERR_NOT_SUPPORTED;
 }
 
-// Events reach the clients of this server; other pods do not hear of them yet.
+// The clients of this server have it from libpmix; the other pods' get it from us. What is
+// meant for the host, or for one process, goes nowhere.
 static pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source,
                                pmix_data_range_t range, pmix_info_t info[],
                                size_t ninfo, pmix_op_cbfunc_t done, void *cbdata)
 {
+    if (range == PMIX_RANGE_RM || range == PMIX_RANGE_LOCAL ||
+        range == PMIX_RANGE_PROC_LOCAL)
+        return PMIX_OPERATION_SUCCEEDED;
+    struct pmixd_call *call = call_new(PMIXD_CALL_NOTIFY, NULL);
+    call->proc = *source;
+    call->status = code;
+    call->range = range;
+    copy_info(call, info, ninfo);
+    queue(call);
     return PMIX_OPERATION_SUCCEEDED;
+}
+
+// ---- groups and queries -------------------------------------------------------
+
+static pmix_status_t on_group(pmix_group_operation_t op, char *group,
+                              const pmix_proc_t procs[], size_t nprocs,
+                              const pmix_info_t info[], size_t ninfo,
+                              pmix_info_cbfunc_t done, void *cbdata)
+{
+    struct pmixd_call *call = call_new(
+        op == PMIX_GROUP_CONSTRUCT ? PMIXD_CALL_GROUP : PMIXD_CALL_UNGROUP, cbdata);
+    call->text = xstrdup(group);
+    call->procs = xmemdup(procs, nprocs * sizeof *procs);
+    call->nprocs = nprocs;
+    call->status = local_status(info, ninfo);
+    call->infos = done;
+    for (size_t i = 0; i < ninfo; i++)
+        if (PMIX_CHECK_KEY(&info[i], PMIX_GROUP_ENDPT_DATA) && call->data == NULL) {
+            call->len = info[i].value.data.bo.size;
+            call->data = xmemdup(info[i].value.data.bo.bytes, call->len);
+        }
+    queue(call);
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t on_query(pmix_proc_t *proc, pmix_query_t *queries, size_t n,
+                              pmix_info_cbfunc_t done, void *cbdata)
+{
+    STRV_AUTO keys = STRV_INIT;
+    for (size_t i = 0; i < n; i++)
+        for (char **key = queries[i].keys; key != NULL && *key != NULL; key++)
+            strv_add(&keys, *key);
+    struct pmixd_call *call = call_new(PMIXD_CALL_QUERY, cbdata);
+    call->keys = copy_keys(keys.v);
+    call->infos = done;
+    queue(call);
+    return PMIX_SUCCESS;
 }
 
 pmix_server_module_t *pmixd_upcall_module(struct pmixd_shift *shift,
@@ -303,6 +351,8 @@ pmix_server_module_t *pmixd_upcall_module(struct pmixd_shift *shift,
         .register_events = on_register_events,
         .deregister_events = on_deregister_events,
         .notify_event = on_notify,
+        .group = on_group,
+        .query = on_query,
         .job_control = on_job_control,
     };
     host.shift = shift;

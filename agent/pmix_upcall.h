@@ -1,8 +1,8 @@
 // What libpmix asks of its host: copied on libpmix's thread, handled in the event loop.
 //
 // One kind a request. An upcall copies its arguments into a pmixd_call, queues it and
-// returns; the handler of that kind gets it in the loop. What is not here (groups,
-// tools, ...) libpmix answers with PMIX_ERR_NOT_SUPPORTED.
+// returns; the handler of that kind gets it in the loop. What is not here (tools,
+// allocations, credentials, monitoring, ...) libpmix answers with PMIX_ERR_NOT_SUPPORTED.
 #ifndef MUSTER_AGENT_PMIX_UPCALL_H
 #define MUSTER_AGENT_PMIX_UPCALL_H
 
@@ -24,6 +24,10 @@ enum pmixd_call_kind {
     PMIXD_CALL_LOOKUP,    // proc, keys, info; answer: lookup, on libpmix's thread
     PMIXD_CALL_UNPUBLISH, // proc, keys (NULL: all), info; answer: as of publish
     PMIXD_CALL_SPAWN,     // proc, info, apps; answer: spawn
+    PMIXD_CALL_GROUP,     // text (its name), procs, data; answer: infos
+    PMIXD_CALL_UNGROUP,   // text, procs; answer: infos
+    PMIXD_CALL_NOTIFY,    // proc raised it; status, range, info; no answer
+    PMIXD_CALL_QUERY,     // keys; answer: infos, on libpmix's thread
     PMIXD_CALL_KINDS,
 };
 
@@ -35,6 +39,7 @@ struct pmixd_call {
     pmix_proc_t *procs;
     size_t nprocs;
     int status;
+    pmix_data_range_t range;
     char *text; // may be NULL
     uint8_t *data;
     size_t len;
@@ -47,6 +52,7 @@ struct pmixd_call {
     pmix_op_cbfunc_t op;
     pmix_lookup_cbfunc_t lookup;
     pmix_spawn_cbfunc_t spawn;
+    pmix_info_cbfunc_t infos;
     void *cbdata;
 };
 

@@ -54,6 +54,7 @@ struct job {
     Muster__Prepare *prepare;
     struct coll_route *route;
     struct coll_table *colls;
+    uint64_t groups; // constructed so far: the last one's number
     struct namestore *names;
     struct job_names_bound *name_bounds; // utlist
     struct output *output;
@@ -117,6 +118,10 @@ void job_coll_part(struct job *j, const struct frame *f);
 void job_names_start(struct job *j);
 void job_names_end(struct job *j);
 void job_names_request(struct job *j, const struct frame *f);
+
+// job_notify.c: events among ranks, and those that the job raises itself.
+void job_notify_relay(struct job *j, const struct frame *f);
+void job_notify_ended(struct job *j, uint32_t number, Muster__Notify__Ended how);
 
 // job_spawn.c: worlds that ranks of this attempt start.
 void job_spawn_request(struct job *j, const struct frame *f);

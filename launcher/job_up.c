@@ -1,6 +1,7 @@
 // Frames from below: what agents report of an attempt.
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 
 #include "common/log.h"
 #include "common/mem.h"
@@ -84,6 +85,12 @@ static void on_exited(struct job *j, const struct frame *f)
                  json_pack("{s:i, s:s, s:i, s:i}", "rank", (int)m->rank, "member",
                            t.member, "pid", (int)m->pid, "status", (int)m->status));
     // SIGKILL is not what a stop begins with: somebody else's (the kernel, out of memory).
+    bool bad = m->status != 0 || (m->pmix_connected && !m->pmix_finalized);
+    if (j->state < JOB_STOP && bad)
+        job_notify_ended(j, m->rank,
+                         WIFSIGNALED(m->status)
+                             ? MUSTER__NOTIFY__ENDED__SIGNALED
+                             : MUSTER__NOTIFY__ENDED__WITHOUT_FINALIZE);
     bool counts = j->state < JOB_STOP || (job_settling(j) && m->status == SIGKILL);
     if (counts &&
         verdict_exit(&j->verdict, &t, m->status, m->pmix_connected, m->pmix_finalized))
@@ -201,6 +208,8 @@ static void on_abort(struct job *j, const struct frame *f)
     long number = m != NULL ? job_rank_number(j, m->nspace, m->rank) : -1;
     if (number >= 0) {
         struct verdict_rank t = job_rank_text(j, (uint32_t)number);
+        if (j->state < JOB_STOP)
+            job_notify_ended(j, (uint32_t)number, MUSTER__NOTIFY__ENDED__ABORTED);
         if (verdict_abort(&j->verdict, &t, m->status, m->text))
             job_event(j, JOB_EV_CAUSE);
     }
@@ -254,6 +263,7 @@ static void attempt_frame(struct job *j, const struct frame *f, struct group_mem
     case FRAME_MODEX:
     case FRAME_MODEX_DONE: forward(j, f); break;
     case FRAME_ABORT: on_abort(j, f); break;
+    case FRAME_NOTIFY: job_notify_relay(j, f); break;
     case FRAME_SPAWN_REQUEST: job_spawn_request(j, f); break;
     case FRAME_NAMES: job_names_request(j, f); break;
     case FRAME_PMIX_USED:

@@ -37,6 +37,7 @@ const char *frame_kind_name(uint16_t kind)
         [FRAME_NAMES_DONE] = "NAMES_DONE",
         [FRAME_SPAWN_REQUEST] = "SPAWN_REQUEST",
         [FRAME_SPAWN_DONE] = "SPAWN_DONE",
+        [FRAME_NOTIFY] = "NOTIFY",
         [FRAME_PMIX_SETUP] = "PMIX_SETUP",
         [FRAME_PMIX_READY] = "PMIX_READY",
         [FRAME_PMIX_CLIENT] = "PMIX_CLIENT",

@@ -62,10 +62,13 @@ static void send_coll_done(struct bed *b, size_t pod, const Muster__Coll *result
 static void coll_done(void *arg, const Muster__Coll *result)
 {
     bool to[BED_PODS] = {false};
+    Muster__Coll m = *result;
     cr_assert_eq(expect(arg, result, to, NULL), 0);
+    if (m.kind == COLL_GROUP)
+        m.number = 1;
     for (size_t p = 0; p < BED_PODS; p++)
         if (to[p])
-            send_coll_done(arg, p, result);
+            send_coll_done(arg, p, &m);
 }
 
 static void coll_late(void *arg, size_t pod, const Muster__Coll *result)
@@ -203,6 +206,13 @@ static void on_ready(struct bed_pod *pod, const struct frame *f)
     msg_free(m);
 }
 
+static void on_notify(struct bed_pod *pod, const struct frame *f)
+{
+    for (uint32_t p = 0; p < BED_PODS; p++)
+        if (p != pod->index)
+            chan_send(pod->bed->pods[p].chan, f);
+}
+
 static void on_frame(void *arg, const struct frame *f)
 {
     switch (f->kind) {
@@ -212,6 +222,7 @@ static void on_frame(void *arg, const struct frame *f)
     case FRAME_MODEX_DONE: on_modex_done(arg, f); break;
     case FRAME_ABORT: on_abort(arg, f); break;
     case FRAME_NAMES: on_names(arg, f); break;
+    case FRAME_NOTIFY: on_notify(arg, f); break;
     case FRAME_PMIX_CLIENT: on_client(arg, f); break;
     default: cr_assert_fail("a server sent %s", frame_kind_name(f->kind));
     }

@@ -9,6 +9,9 @@
 //                           say "waiting" once the server knows of their fence
 //   pmix_probe abort R      rank R calls PMIx_Abort(9, "gave up"), the others a fence
 //   pmix_probe connect      connect all, then the even and the odd ones, disconnect
+//   pmix_probe group        construct a group of all, with a context id; destruct it
+//   pmix_probe event        rank 0 raises an event that all others wait for
+//   pmix_probe query        process sets, namespaces, and what nobody knows
 //   pmix_probe names        publish; lookups that wait, that time out, that find nothing
 #include <pmix.h>
 #include <stdbool.h>
@@ -148,6 +151,79 @@ static void connect_all(void)
     must("disconnect", PMIx_Disconnect(&all, 1, NULL, 0));
 }
 
+static void group(void)
+{
+    pmix_proc_t all;
+    pmix_info_t want, *got = NULL;
+    size_t ngot = 0, id = 0;
+    PMIX_LOAD_PROCID(&all, self.nspace, PMIX_RANK_WILDCARD);
+    PMIX_INFO_LOAD(&want, PMIX_GROUP_ASSIGN_CONTEXT_ID, NULL, PMIX_BOOL);
+    must("group", PMIx_Group_construct("probe", &all, 1, &want, 1, &got, &ngot));
+    for (size_t i = 0; i < ngot; i++)
+        if (PMIX_CHECK_KEY(&got[i], PMIX_GROUP_CONTEXT_ID))
+            id = got[i].value.data.size;
+    if (id != 1)
+        die("a wrong context id", PMIX_ERROR);
+    must("destruct", PMIx_Group_destruct("probe", NULL, 0));
+}
+
+static int event_pipe[2];
+
+static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
+                     pmix_info_t info[], size_t ninfo, pmix_info_t *results,
+                     size_t nresults, pmix_event_notification_cbfunc_fn_t done,
+                     void *cbdata)
+{
+    pmix_rank_t rank = source->rank;
+    if (write(event_pipe[1], &rank, sizeof rank) != sizeof rank)
+        _exit(1);
+    done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+
+static void event(void)
+{
+    pmix_status_t code = PMIX_EXTERNAL_ERR_BASE - 1;
+    pmix_rank_t from = PMIX_RANK_UNDEF;
+    must("pipe", pipe(event_pipe) == 0 ? PMIX_SUCCESS : PMIX_ERROR);
+    if (PMIx_Register_event_handler(&code, 1, NULL, 0, on_event, NULL, NULL) < 0)
+        die("register", PMIX_ERROR);
+    fence(NULL, 0, false);
+    if (self.rank == 0)
+        must("notify",
+             PMIx_Notify_event(code, &self, PMIX_RANGE_SESSION, NULL, 0, NULL, NULL));
+    else if (read(event_pipe[0], &from, sizeof from) != sizeof from || from != 0)
+        die("an event of somebody else", PMIX_ERROR);
+    fence(NULL, 0, false);
+}
+
+static pmix_status_t query(const char *key, pmix_info_t **got)
+{
+    pmix_query_t q;
+    size_t n = 0;
+    *got = NULL;
+    PMIX_QUERY_CONSTRUCT(&q);
+    q.keys = calloc(2, sizeof *q.keys);
+    q.keys[0] = strdup(key);
+    pmix_status_t rc = PMIx_Query_info(&q, 1, got, &n);
+    PMIX_QUERY_DESTRUCT(&q);
+    return rc == PMIX_SUCCESS && n != 1 ? PMIX_ERROR : rc;
+}
+
+static void queries(void)
+{
+    pmix_info_t *got;
+    must("psets", query(PMIX_QUERY_NUM_PSETS, &got));
+    if (got->value.data.uint32 != 0)
+        die("process sets", PMIX_ERROR);
+    PMIX_INFO_FREE(got, 1);
+    must("namespaces", query(PMIX_QUERY_NAMESPACES, &got));
+    if (strcmp(got->value.data.string, self.nspace) != 0)
+        die("other namespaces", PMIX_ERROR);
+    PMIX_INFO_FREE(got, 1);
+    if (query("probe.unknown", &got) == PMIX_SUCCESS)
+        die("an answer to nothing", PMIX_ERROR);
+}
+
 // Rank 0 publishes, but only once the last one waits for it.
 static void names(void)
 {
@@ -184,6 +260,12 @@ static void run(const char *mode, pmix_rank_t who)
         subset_fences();
     } else if (strcmp(mode, "connect") == 0) {
         connect_all();
+    } else if (strcmp(mode, "group") == 0) {
+        group();
+    } else if (strcmp(mode, "event") == 0) {
+        event();
+    } else if (strcmp(mode, "query") == 0) {
+        queries();
     } else if (strcmp(mode, "names") == 0) {
         names();
     } else if (strcmp(mode, "stuck") == 0 && self.rank == who) {

@@ -159,6 +159,21 @@ Test(pmix_server, processes_connect_and_disconnect, .timeout = 40)
     run_probe("connect");
 }
 
+Test(pmix_server, a_group_has_a_context_id, .timeout = 40)
+{
+    run_probe("group");
+}
+
+Test(pmix_server, an_event_reaches_the_other_pod, .timeout = 40)
+{
+    run_probe("event");
+}
+
+Test(pmix_server, queries_are_answered, .timeout = 40)
+{
+    run_probe("query");
+}
+
 Test(pmix_server, names_are_published_waited_for_and_taken_back, .timeout = 40)
 {
     run_probe("names");
