@@ -116,6 +116,22 @@ static void on_client(struct attempt *at, const struct frame *f)
     session_up(at->session, &used);
 }
 
+// As if the rank had printed it.
+static void on_log(struct attempt *at, const struct frame *f)
+{
+    Muster__PmixLog *m = msg_unpack(f, &muster__pmix_log__descriptor, NULL);
+    const struct attempt_world *w =
+        m != NULL && m->proc != NULL ? attempt_world_find(at, m->proc->nspace) : NULL;
+    if (w != NULL && attempt_world_rank(w, m->proc->rank) != NULL) {
+        Muster__Output out = MUSTER__OUTPUT__INIT;
+        out.rank = w->prepare->first + m->proc->rank;
+        out.stream = m->stream;
+        out.data = m->text;
+        attempt_up(at, FRAME_OUTPUT, &out.base);
+    }
+    msg_free(m);
+}
+
 static void route_modex(struct attempt *at, const struct frame *f)
 {
     struct frame out = attempt_header(at, f->kind);
@@ -138,6 +154,7 @@ static void on_frame(void *arg, const struct frame *f)
     switch (f->kind) {
     case FRAME_PMIX_READY: on_ready(at, f); break;
     case FRAME_PMIX_CLIENT: on_client(at, f); break;
+    case FRAME_PMIX_LOG: on_log(at, f); break;
     case FRAME_COLL: add_part(at, 0, f); break;
     case FRAME_MODEX:
     case FRAME_MODEX_DONE: route_modex(at, f); break;

@@ -11,6 +11,7 @@ agent_libpmixd_a_SOURCES = \
 	%D%/pmix_info.c %D%/pmix_info.h \
 	%D%/pmix_init.c %D%/pmix_init.h \
 	%D%/pmix_job.c %D%/pmix_job.h \
+	%D%/pmix_log.c %D%/pmix_log.h \
 	%D%/pmix_names.c %D%/pmix_names.h \
 	%D%/pmix_notify.c %D%/pmix_notify.h \
 	%D%/pmix_proc.h \

@@ -16,6 +16,7 @@
 #include "agent/pmix_dmodex.h"
 #include "agent/pmix_init.h"
 #include "agent/pmix_job.h"
+#include "agent/pmix_log.h"
 #include "agent/pmix_names.h"
 #include "agent/pmix_notify.h"
 #include "agent/pmix_query.h"
@@ -39,6 +40,7 @@ struct server {
     struct pmixd_dmodex *dmodex;
     struct pmixd_names *names;
     struct pmixd_spawns *spawns;
+    struct pmixd_log logged;
     struct pmixd_job **jobs; // one a world
     size_t njobs;
     struct strv nspaces; // of the jobs
@@ -167,6 +169,7 @@ static void set_handlers(struct server *s)
     handle(s, PMIXD_CALL_GROUP, pmixd_colls_call, s->colls);
     handle(s, PMIXD_CALL_UNGROUP, pmixd_colls_call, s->colls);
     handle(s, PMIXD_CALL_NOTIFY, pmixd_notify_call, s->wire);
+    handle(s, PMIXD_CALL_LOG, pmixd_log_call, &s->logged);
     handle(s, PMIXD_CALL_QUERY, pmixd_query_call, &s->nspaces);
 }
 
@@ -184,6 +187,7 @@ static int build(struct server *s, struct err *err)
     s->dmodex = pmixd_dmodex_create(s->wire, s->shift);
     s->names = pmixd_names_create(s->wire);
     s->spawns = pmixd_spawns_create(s->wire);
+    s->logged.wire = s->wire;
     set_handlers(s);
     return 0;
 }

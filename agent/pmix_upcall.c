@@ -333,6 +333,17 @@ static pmix_status_t on_query(pmix_proc_t *proc, pmix_query_t *queries, size_t n
     return PMIX_SUCCESS;
 }
 
+static void on_log(const pmix_proc_t *proc, const pmix_info_t data[], size_t ndata,
+                   const pmix_info_t directives[], size_t ndirectives,
+                   pmix_op_cbfunc_t done, void *cbdata)
+{
+    struct pmixd_call *call = call_new(PMIXD_CALL_LOG, cbdata);
+    call->proc = *proc;
+    call->op = done;
+    copy_info(call, data, ndata);
+    queue(call);
+}
+
 pmix_server_module_t *pmixd_upcall_module(struct pmixd_shift *shift,
                                           const struct pmixd_handler *handlers)
 {
@@ -353,6 +364,7 @@ pmix_server_module_t *pmixd_upcall_module(struct pmixd_shift *shift,
         .notify_event = on_notify,
         .group = on_group,
         .query = on_query,
+        .log = on_log,
         .job_control = on_job_control,
     };
     host.shift = shift;

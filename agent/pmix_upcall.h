@@ -28,6 +28,7 @@ enum pmixd_call_kind {
     PMIXD_CALL_UNGROUP,   // text, procs; answer: infos
     PMIXD_CALL_NOTIFY,    // proc raised it; status, range, info; no answer
     PMIXD_CALL_QUERY,     // keys; answer: infos, on libpmix's thread
+    PMIXD_CALL_LOG,       // proc, info; answer: op, on libpmix's thread
     PMIXD_CALL_KINDS,
 };
 

@@ -160,6 +160,11 @@ void pmixd_wire_notify(struct pmixd_wire *w, const Muster__Notify *m)
     send_to(w, FRAME_NOTIFY, 0, &m->base);
 }
 
+void pmixd_wire_log(struct pmixd_wire *w, const Muster__PmixLog *m)
+{
+    send_to(w, FRAME_PMIX_LOG, 0, &m->base);
+}
+
 void pmixd_wire_abort(struct pmixd_wire *w, const Muster__Abort *m)
 {
     send_to(w, FRAME_ABORT, 0, &m->base);

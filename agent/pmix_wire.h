@@ -46,6 +46,7 @@ void pmixd_wire_modex_done(struct pmixd_wire *w, const Muster__Modex *m,
 void pmixd_wire_names(struct pmixd_wire *w, const Muster__Names *m);
 void pmixd_wire_spawn(struct pmixd_wire *w, const Muster__SpawnRequest *m);
 void pmixd_wire_notify(struct pmixd_wire *w, const Muster__Notify *m);
+void pmixd_wire_log(struct pmixd_wire *w, const Muster__PmixLog *m);
 void pmixd_wire_abort(struct pmixd_wire *w, const Muster__Abort *m);
 void pmixd_wire_client(struct pmixd_wire *w, const Muster__PmixClient *m);
 void pmixd_wire_ping(struct pmixd_wire *w);

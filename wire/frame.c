@@ -41,6 +41,7 @@ const char *frame_kind_name(uint16_t kind)
         [FRAME_PMIX_SETUP] = "PMIX_SETUP",
         [FRAME_PMIX_READY] = "PMIX_READY",
         [FRAME_PMIX_CLIENT] = "PMIX_CLIENT",
+        [FRAME_PMIX_LOG] = "PMIX_LOG",
         [FRAME_SPAWN] = "SPAWN",
     };
     if (kind >= sizeof names / sizeof *names || names[kind] == NULL)

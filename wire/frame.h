@@ -65,6 +65,7 @@ enum frame_kind {
     FRAME_PMIX_SETUP = 60,    // agent to muster-pmixd: PmixSetup
     FRAME_PMIX_READY = 61,    // muster-pmixd to agent: PmixReady
     FRAME_PMIX_CLIENT = 62,   // muster-pmixd to agent: PmixClient
+    FRAME_PMIX_LOG = 63,      // muster-pmixd to agent: PmixLog
     FRAME_SPAWN = 70,         // agent to keeper: Spawn
 };
 

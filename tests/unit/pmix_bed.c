@@ -213,6 +213,16 @@ static void on_notify(struct bed_pod *pod, const struct frame *f)
             chan_send(pod->bed->pods[p].chan, f);
 }
 
+static void on_log(struct bed_pod *pod, const struct frame *f)
+{
+    Muster__PmixLog *m = msg_unpack(f, &muster__pmix_log__descriptor, NULL);
+    cr_assert_not_null(m);
+    cr_assert_eq(m->stream, 2);
+    cr_assert_str_eq(m->proc->nspace, pod->bed->nspace);
+    pod->bed->logged += m->text.len;
+    msg_free(m);
+}
+
 static void on_frame(void *arg, const struct frame *f)
 {
     switch (f->kind) {
@@ -223,6 +233,7 @@ static void on_frame(void *arg, const struct frame *f)
     case FRAME_ABORT: on_abort(arg, f); break;
     case FRAME_NAMES: on_names(arg, f); break;
     case FRAME_NOTIFY: on_notify(arg, f); break;
+    case FRAME_PMIX_LOG: on_log(arg, f); break;
     case FRAME_PMIX_CLIENT: on_client(arg, f); break;
     default: cr_assert_fail("a server sent %s", frame_kind_name(f->kind));
     }

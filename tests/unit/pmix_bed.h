@@ -56,6 +56,7 @@ struct bed {
     struct buf held; // frames; src is the pod
     size_t nheld;
     size_t modexes; // routed
+    size_t logged;  // bytes of texts for stderr
     struct namestore *names;
     struct event *bound; // of the shortest lookup that waits
     uint32_t bound_pod, bound_s;

@@ -12,6 +12,7 @@
 //   pmix_probe group        construct a group of all, with a context id; destruct it
 //   pmix_probe event        rank 0 raises an event that all others wait for
 //   pmix_probe query        process sets, namespaces, and what nobody knows
+//   pmix_probe log          a text for stderr, and for a channel that there is not
 //   pmix_probe names        publish; lookups that wait, that time out, that find nothing
 #include <pmix.h>
 #include <stdbool.h>
@@ -224,6 +225,16 @@ static void queries(void)
         die("an answer to nothing", PMIX_ERROR);
 }
 
+static void log_text(void)
+{
+    pmix_info_t text;
+    PMIX_INFO_LOAD(&text, PMIX_LOG_STDERR, "help\n", PMIX_STRING);
+    must("log", PMIx_Log(&text, 1, NULL, 0));
+    PMIX_INFO_LOAD(&text, PMIX_LOG_EMAIL, "help", PMIX_STRING);
+    if (PMIx_Log(&text, 1, NULL, 0) == PMIX_SUCCESS)
+        die("log by mail", PMIX_ERROR);
+}
+
 // Rank 0 publishes, but only once the last one waits for it.
 static void names(void)
 {
@@ -266,6 +277,8 @@ static void run(const char *mode, pmix_rank_t who)
         event();
     } else if (strcmp(mode, "query") == 0) {
         queries();
+    } else if (strcmp(mode, "log") == 0) {
+        log_text();
     } else if (strcmp(mode, "names") == 0) {
         names();
     } else if (strcmp(mode, "stuck") == 0 && self.rank == who) {

@@ -174,6 +174,15 @@ Test(pmix_server, queries_are_answered, .timeout = 40)
     run_probe("query");
 }
 
+Test(pmix_server, texts_of_ranks_are_passed_on, .timeout = 40)
+{
+    struct bed *b = start_probe("log", "0");
+    cr_assert(bed_until(b, bed_all_gone, 20000), "ranks hang");
+    assert_all_exit(b, 0);
+    cr_assert_eq(b->logged, b->size * strlen("help\n"));
+    bed_destroy(b);
+}
+
 Test(pmix_server, names_are_published_waited_for_and_taken_back, .timeout = 40)
 {
     run_probe("names");
