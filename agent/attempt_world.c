@@ -138,8 +138,9 @@ static int make_tmpdir(struct attempt *at, struct err *err)
         xasprintf("%s/muster-XXXXXX", top != NULL && top[0] == '/' ? top : "/tmp");
     if (mkdtemp(at->tmpdir) != NULL)
         return 0;
-    err_set_errno(err, errno, "cannot make a directory %s (set TMPDIR of musterd)",
-                  at->tmpdir);
+    err_set_errno(err, errno,
+                  "cannot make a directory %s as uid %u (set TMPDIR of musterd)",
+                  at->tmpdir, (unsigned)geteuid());
     free(at->tmpdir);
     at->tmpdir = NULL;
     return -1;

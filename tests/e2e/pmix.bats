@@ -101,3 +101,11 @@ teardown() { bed_teardown; }
   [ "$status" = 0 ]
   [[ "$output" == *"together 5"* ]]
 }
+
+@test "a spawned program that never calls MPI_Init ends the job: its parent would wait" {
+  agents_up 2
+  run --separate-stderr lead timeout 60 "$muster" run --pods 'train-[0-1].train' --slots 1 \
+    -n 1 "$mpi/spawn" 1 plain
+  [ "$status" = 1 ]
+  [[ "$stderr" == *"rank 0 of spawned world 1 on train-1.train ("*"without MPI_Init"* ]]
+}

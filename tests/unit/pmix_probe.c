@@ -8,6 +8,7 @@
 //   others
 //                           say "waiting" once the server knows of their fence
 //   pmix_probe abort R      rank R calls PMIx_Abort(9, "gave up"), the others a fence
+//   pmix_probe quit R       the same after a fence over all; the others sleep for ever
 //   pmix_probe connect      connect all, then the even and the odd ones, disconnect
 //   pmix_probe group        construct a group of all, with a context id; destruct it
 //   pmix_probe event        rank 0 raises an event that all others wait for
@@ -258,6 +259,14 @@ static void names(void)
     expect_status("lookup after unpublish", lookup(0, key, 0), PMIX_ERR_NOT_FOUND);
 }
 
+static void quit(pmix_rank_t who)
+{
+    if (self.rank == who)
+        PMIx_Abort(9, "gave up", NULL, 0);
+    for (;;)
+        pause();
+}
+
 static void run(const char *mode, pmix_rank_t who)
 {
     if (strcmp(mode, "fence") == 0) {
@@ -281,6 +290,9 @@ static void run(const char *mode, pmix_rank_t who)
         log_text();
     } else if (strcmp(mode, "names") == 0) {
         names();
+    } else if (strcmp(mode, "quit") == 0) {
+        fence(NULL, 0, false);
+        quit(who);
     } else if (strcmp(mode, "stuck") == 0 && self.rank == who) {
         for (;;)
             pause();
