@@ -1,13 +1,10 @@
 // The agent of a pod: sessions, children and what is shared.
 #include "agent/agent.h"
 
-#include <errno.h>
 #include <event2/event.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -60,26 +57,6 @@ const char *agent_pmixd(const struct agent *a)
     return a->pmixd;
 }
 
-// Beside musterd (build tree), where it was installed, or nowhere.
-static char *find_pmixd(void)
-{
-    static const char *const places[] = {"muster-pmixd", "../libexec/muster-pmixd",
-                                         "../libexec/muster/muster-pmixd"};
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[n > 0 ? n : 0] = '\0';
-    char *slash = strrchr(self, '/');
-    if (slash != NULL)
-        *slash = '\0';
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        char *path = xasprintf("%s/%s", self, places[i]);
-        if (access(path, X_OK) == 0)
-            return path;
-        free(path);
-    }
-    return NULL;
-}
-
 // ---- children --------------------------------------------------------------------
 
 struct agent_child *agent_watch_child(struct agent *a, pid_t pid,
@@ -120,19 +97,34 @@ static void on_sigchld(evutil_socket_t signo, short what, void *arg)
     reap(arg);
 }
 
+// Pids of the children; the caller frees.
+static pid_t *known_children(const struct agent *a, size_t *n)
+{
+    struct agent_child *c;
+    *n = 0;
+    DL_FOREACH (a->children, c)
+        ++*n;
+    pid_t *known = xcalloc(*n, sizeof *known);
+    *n = 0;
+    DL_FOREACH (a->children, c)
+        known[(*n)++] = c->pid;
+    return known;
+}
+
 size_t agent_kill_strays(struct agent *a)
 {
-    size_t n = 0, killed = 0;
-    struct agent_child *c;
-    DL_FOREACH (a->children, c)
-        n++;
-    CLEANUP_FREE pid_t *known = xcalloc(n, sizeof *known);
-    n = 0;
-    DL_FOREACH (a->children, c)
-        known[n++] = c->pid;
-    killed = proc_kill_but(getpid(), SIGKILL, known, n);
+    size_t n;
+    CLEANUP_FREE pid_t *known = known_children(a, &n);
+    size_t killed = proc_kill_but(getpid(), SIGKILL, known, n);
     reap(a);
     return killed;
+}
+
+void agent_name_strays(const struct agent *a, struct strv *names)
+{
+    size_t n;
+    CLEANUP_FREE pid_t *known = known_children(a, &n);
+    proc_name_but(getpid(), known, n, names);
 }
 
 // ---- sessions ----------------------------------------------------------------------
@@ -208,9 +200,13 @@ void agent_terminate(struct agent *a)
 
 struct agent *agent_create(const struct agent_conf *conf)
 {
+    // In the build tree, or where it was installed.
+    static const char *const pmixd_places[] = {
+        "muster-pmixd", "../libexec/muster-pmixd", "../libexec/muster/muster-pmixd"};
     struct agent *a = xcalloc(1, sizeof *a);
     a->conf = *conf;
-    a->pmixd = find_pmixd();
+    a->pmixd =
+        proc_find_beside(pmixd_places, sizeof pmixd_places / sizeof *pmixd_places);
     a->ports = master_port_create();
     // What a killed keeper leaves comes to us, not to the container's pid 1.
     prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -49,9 +49,11 @@ const char *agent_pmixd(const struct agent *a);
 struct agent_child *agent_watch_child(struct agent *a, pid_t pid,
                                       void (*gone)(void *arg, int status), void *arg);
 void agent_forget_child(struct agent *a, struct agent_child *c); // NULL-safe
-// SIGKILL whoever is below the agent and not below a keeper that it knows: what a killed
-// keeper left. Returns how many were signalled.
+// SIGKILL whoever is below the agent and not below a keeper that it knows: what a
+// killed keeper left. Returns how many were signalled.
 size_t agent_kill_strays(struct agent *a);
+// Adds a text for each of them that is left.
+void agent_name_strays(const struct agent *a, struct strv *names);
 // A session is over (called by the session itself, last).
 struct session;
 void agent_session_over(struct agent *a, struct session *s);

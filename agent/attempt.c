@@ -3,16 +3,33 @@
 
 #include <errno.h>
 #include <ftw.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "agent/attempt_internal.h"
+#include "agent/keeper.h"
+#include "agent/pmi1.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
 #include "wire/msg.h"
+
+enum { STRAY_PAUSE_MS = 20, STOP_SLACK_MS = 2000 };
+
+// How long a state may last, and what is missing then. STOPPING: see stop().
+static const struct {
+    uint32_t ms;
+    const char *text;
+} bounds[ATTEMPT_STATES] = {
+    [ATTEMPT_PREPARING] = {30000, "the PMIx server (muster-pmixd) was not ready within "
+                                  "30 s"},
+    [ATTEMPT_READY] = {120000,
+                       "no GO came within 120 s after READY; does muster hang?"},
+    [ATTEMPT_STARTING] = {30000, "the keeper did not start the ranks within 30 s"},
+};
 
 static struct log *log_of(const struct attempt *at)
 {
@@ -33,12 +50,32 @@ void attempt_up(struct attempt *at, uint16_t kind, const ProtobufCMessage *msg)
     session_up(at->session, &f);
 }
 
-static void report_stopped(struct attempt *at)
+void attempt_rank_said(struct attempt *at, struct attempt_rank *r, bool finalized)
+{
+    r->connected = true;
+    r->finalized = finalized;
+    if (at->pmix_used)
+        return;
+    at->pmix_used = true;
+    struct frame used = attempt_header(at, FRAME_PMIX_USED);
+    session_up(at->session, &used);
+}
+
+static void report_stopped(struct attempt *at, const struct strv *leftovers)
 {
     char empty[] = "";
     Muster__Stopped m = MUSTER__STOPPED__INIT;
     m.why = at->why != NULL ? at->why : empty;
+    m.n_leftovers = leftovers->n;
+    m.leftovers = leftovers->v;
     attempt_up(at, FRAME_STOPPED, &m.base);
+}
+
+void attempt_arm_bound(struct attempt *at)
+{
+    loop_timer_disarm(at->bound);
+    if (bounds[at->state].ms > 0)
+        loop_timer_arm(at->bound, bounds[at->state].ms);
 }
 
 void attempt_event(struct attempt *at, enum attempt_event ev)
@@ -50,6 +87,7 @@ void attempt_event(struct attempt *at, enum attempt_event ev)
               attempt_state_name(at->state), attempt_event_name(ev),
               attempt_state_name(to));
     at->state = to;
+    attempt_arm_bound(at);
 }
 
 void attempt_report_failure(struct attempt *at, uint32_t world, const struct err *err)
@@ -75,6 +113,7 @@ static void on_over(int fd, short what, void *arg)
 }
 
 static void on_timer(int fd, short what, void *arg);
+static void on_bound(int fd, short what, void *arg);
 
 struct attempt *attempt_create(struct session *s, const struct frame *f,
                                Muster__Prepare *prepare, struct err *err)
@@ -87,6 +126,7 @@ struct attempt *attempt_create(struct session *s, const struct frame *f,
     at->number = f->attempt;
     at->over = loop_timer(base, on_over, at);
     at->timer = loop_timer(base, on_timer, at);
+    at->bound = loop_timer(base, on_bound, at);
     if (attempt_world_add(at, prepare, err) < 0) {
         attempt_destroy(at);
         return NULL;
@@ -114,24 +154,35 @@ static void go(struct attempt *at, const struct frame *f)
     Muster__Go *m = msg_unpack(f, &muster__go__descriptor, NULL);
     const struct attempt_world *w =
         m != NULL && m->world < at->nworlds ? at->worlds[m->world] : NULL;
-    attempt_event(at, ATTEMPT_EV_GO);
-    bool up = at->state == ATTEMPT_STARTING || at->state == ATTEMPT_RUNNING;
-    if (w != NULL && w->position != NULL && up)
-        attempt_keeper_spawn(at, w, m);
+    if (w != NULL && w->position != NULL && at->keeper != NULL) {
+        attempt_event(at, ATTEMPT_EV_GO);
+        if (at->state == ATTEMPT_STARTING || at->state == ATTEMPT_RUNNING)
+            attempt_keeper_spawn(at, w, m);
+    }
     msg_free(m);
+}
+
+static void stopped(struct attempt *at, const struct strv *leftovers)
+{
+    if (at->state == ATTEMPT_STOPPED)
+        return;
+    attempt_event(at, ATTEMPT_EV_KEEPER_GONE);
+    report_stopped(at, leftovers);
 }
 
 static void stop(struct attempt *at, uint32_t grace_ms)
 {
-    bool failed = at->state == ATTEMPT_FAILED;
-    bool none = at->state == ATTEMPT_PREPARING && at->keeper == NULL;
+    static const struct strv nobody = STRV_INIT;
     attempt_event(at, ATTEMPT_EV_STOP);
-    if (none)
-        attempt_event(at, ATTEMPT_EV_KEEPER_GONE);
-    if (failed || none)
-        report_stopped(at); // nothing runs: the keeper has killed what it had started
-    else if (at->state == ATTEMPT_STOPPING)
+    if (at->state != ATTEMPT_STOPPING)
+        return;
+    if (at->keeper != NULL) {
         attempt_keeper_stop(at, grace_ms);
+        loop_timer_arm(at->bound, (uint64_t)grace_ms + KEEPER_KILL_MS +
+                                      KEEPER_DRAIN_MS + STOP_SLACK_MS);
+    } else if (at->strays_left == 0) {
+        stopped(at, &nobody); // there never was a keeper
+    }
 }
 
 static void to_keeper(struct attempt *at, const struct frame *f)
@@ -178,24 +229,34 @@ uint32_t attempt_grace_ms(const struct attempt *at)
 
 // ---- the end ---------------------------------------------------------------------
 
-// The one timer: its meaning follows from the state.
 static void on_timer(int fd, short what, void *arg)
 {
     struct attempt *at = arg;
-    if (at->strays_left > 0) {
-        if (agent_kill_strays(session_agent(at->session)) > 0 &&
-            --at->strays_left > 0) {
-            loop_timer_arm(at->timer, 20);
-            return;
-        }
-        at->strays_left = 0;
-        attempt_event(at, ATTEMPT_EV_KEEPER_GONE);
-        report_stopped(at);
-        if (at->letting_go)
-            loop_timer_arm(at->over, 0);
+    STRV_AUTO leftovers = STRV_INIT;
+    if (at->strays_left == 0) {
+        attempt_keeper_flush_exits(at);
         return;
     }
-    attempt_keeper_flush_exits(at);
+    if (attempt_keeper_hunt(at, &leftovers)) {
+        loop_timer_arm(at->timer, STRAY_PAUSE_MS);
+        return;
+    }
+    stopped(at, &leftovers);
+    if (at->letting_go)
+        loop_timer_arm(at->over, 0);
+}
+
+// The state has lasted too long.
+static void on_bound(int fd, short what, void *arg)
+{
+    struct attempt *at = arg;
+    ERR_AUTO err = ERR_INIT;
+    if (at->state == ATTEMPT_STOPPING || at->letting_go) {
+        attempt_keeper_kill(at);
+        return;
+    }
+    err_set(&err, "%s", bounds[at->state].text);
+    attempt_fail(at, &err);
 }
 
 void attempt_abandon(struct attempt *at, uint32_t grace_ms, const char *why)
@@ -203,12 +264,15 @@ void attempt_abandon(struct attempt *at, uint32_t grace_ms, const char *why)
     if (at->why == NULL)
         at->why = xstrdup(why);
     at->letting_go = true;
-    bool runs = at->keeper != NULL && at->state < ATTEMPT_STOPPED &&
-                at->state != ATTEMPT_FAILED;
-    if (runs && grace_ms > 0)
-        stop(at, grace_ms);
-    else
+    if (at->keeper == NULL || at->state >= ATTEMPT_STOPPED || grace_ms == 0) {
         attempt_keeper_let_go(at);
+        return;
+    }
+    // Peers elsewhere need not wait for what these ranks do with their grace.
+    ERR_AUTO err = ERR_INIT;
+    err_set(&err, "%s", at->why);
+    attempt_report_failure(at, 0, &err);
+    stop(at, grace_ms);
 }
 
 static int remove_one(const char *path, const struct stat *st, int type,
@@ -224,6 +288,7 @@ void attempt_destroy(struct attempt *at)
         return;
     chan_destroy(at->keeper);
     chan_destroy(at->pmixd);
+    pmi1_destroy(at->pmi1);
     agent_forget_child(session_agent(at->session), at->keeper_child);
     if (at->tmpdir != NULL)
         nftw(at->tmpdir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
@@ -232,6 +297,7 @@ void attempt_destroy(struct attempt *at)
     for (size_t i = 0; i < at->nworlds; i++)
         attempt_world_free(at->worlds[i]);
     free(at->worlds);
+    loop_timer_free(at->bound);
     loop_timer_free(at->timer);
     loop_timer_free(at->over);
     free(at->tmpdir);

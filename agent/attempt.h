@@ -1,9 +1,10 @@
 // One attempt on this pod: its keeper, its PMIx server and its part of the collectives.
 //
-// States (attempt_fsm.h): PREPARING -> READY -> STARTING -> RUNNING -> STOPPING -> STOPPED;
-// FAILED when it cannot be prepared or started. STOP is answered in every state. STOPPED is
-// reported once; the keeper lives on until the session lets the attempt go, so that output
-// that waits for credit is not lost.
+// States (attempt_fsm.h): PREPARING -> READY -> STARTING -> RUNNING -> STOPPING ->
+// STOPPED;
+// FAILED when it cannot be prepared or started. STOP is answered in every state.
+// STOPPED is reported once; the keeper lives on until the session lets the attempt go,
+// so that output that waits for credit is not lost.
 #ifndef MUSTER_AGENT_ATTEMPT_H
 #define MUSTER_AGENT_ATTEMPT_H
 
@@ -11,9 +12,9 @@
 
 struct attempt;
 
-// Starts preparing; READY or FAILED goes up later. A vertex without a position only merges
-// its subtree's collectives. Takes over `prepare` in any case. NULL with err when that makes
-// no sense: it comes from the network.
+// Starts preparing; READY or FAILED goes up later. A vertex without a position only
+// merges its subtree's collectives. Takes over `prepare` in any case. NULL with err
+// when that makes no sense: it comes from the network.
 struct attempt *attempt_create(struct session *s, const struct frame *f,
                                Muster__Prepare *prepare, struct err *err);
 // Kills what is left. NULL-safe.

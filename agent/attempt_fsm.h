@@ -7,7 +7,7 @@ enum attempt_state {
     ATTEMPT_READY,     // READY was sent
     ATTEMPT_STARTING,  // SPAWN was sent to the keeper
     ATTEMPT_RUNNING,
-    ATTEMPT_FAILED,   // FAILED was sent; nothing runs
+    ATTEMPT_FAILED,   // FAILED was sent; STOP has to come
     ATTEMPT_STOPPING, // STOP was sent to the keeper
     ATTEMPT_STOPPED,  // STOPPED was sent
     ATTEMPT_STATES,
@@ -15,7 +15,7 @@ enum attempt_state {
 
 enum attempt_event {
     ATTEMPT_EV_PREPARED,
-    ATTEMPT_EV_FAILED, // cannot prepare or start
+    ATTEMPT_EV_FAILED, // cannot prepare or start, or not in time
     ATTEMPT_EV_GO,
     ATTEMPT_EV_STARTED,
     ATTEMPT_EV_STOP,        // told to, or abandoned

@@ -8,7 +8,7 @@
 #include "wire/coll.h"
 #include "wire/coll_route.h"
 
-// What muster-pmixd told of a local rank, and an exit that waits for its last word.
+// What a local rank said over PMIx or PMI-1, and an exit that waits for its last word.
 struct attempt_rank {
     bool connected, finalized, gone;
     Muster__Exited *exited; // owned; NULL: none waits
@@ -39,15 +39,18 @@ struct attempt {
     unsigned strays_left; // rounds of looking for what a killed keeper left
 
     struct chan *pmixd;
-    char *tmpdir; // of the PMIx server and the ranks' sessions
-    bool pmix_used;
+    int64_t oom_kills; // of this container when the first ranks were started
+    char *tmpdir;      // of the PMIx server and the ranks' sessions
+    bool pmix_used;    // a rank has called MPI_Init, over PMIx or PMI-1
+    struct pmi1 *pmi1; // NULL: not asked for; only for the first world
 
     struct coll_route *route;
     struct coll_table *colls;
 
     bool letting_go;     // ends when the keeper is gone
     char *why;           // stopped without being asked: reported with STOPPED
-    struct event *timer; // bound of the state: strays, exits that wait, letting go
+    struct event *bound; // of the state, and of letting go
+    struct event *timer; // strays, exits that wait
     struct event *over;
 };
 
@@ -58,6 +61,10 @@ void attempt_event(struct attempt *at, enum attempt_event ev);
 void attempt_fail(struct attempt *at, const struct err *err);
 // FAILED goes up, the state stays. World 0 is the whole attempt.
 void attempt_report_failure(struct attempt *at, uint32_t world, const struct err *err);
+// How long the state may last; armed by each change of it.
+void attempt_arm_bound(struct attempt *at);
+// A local rank has called MPI_Init or MPI_Finalize.
+void attempt_rank_said(struct attempt *at, struct attempt_rank *r, bool finalized);
 
 // attempt_world.c: the worlds.
 // Takes over `prepare`. -1 with err when it makes no sense; nothing has begun yet.
@@ -82,6 +89,10 @@ void attempt_keeper_spawn(struct attempt *at, const struct attempt_world *w,
 void attempt_keeper_stop(struct attempt *at, uint32_t grace_ms);
 void attempt_keeper_flush_exits(struct attempt *at);
 void attempt_keeper_let_go(struct attempt *at);
+// It did not answer in time: SIGKILL for it and for all that it leaves.
+void attempt_keeper_kill(struct attempt *at);
+// One round of ending what a keeper that is gone has left; true: another one is due.
+bool attempt_keeper_hunt(struct attempt *at, struct strv *leftovers);
 
 // attempt_pmix.c: muster-pmixd and collectives.
 void attempt_pmix_start(struct attempt *at, int fd);
@@ -91,5 +102,8 @@ void attempt_pmix_frame(struct attempt *at, const struct frame *f); // from abov
 int attempt_coll_add(struct attempt *at, const Muster__Prepare *p, struct err *err);
 // muster-pmixd is gone, and the keeper lives: it ended by itself.
 void attempt_pmix_lost(struct attempt *at);
+
+// attempt_pmi1.c: before the keeper starts, sockets for its ranks go into `keeper`.
+int attempt_pmi1_start(struct attempt *at, int keeper, struct err *err);
 
 #endif

@@ -4,9 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/attempt_internal.h"
+#include "agent/keeper.h"
+#include "agent/oom.h"
+#include "agent/pmi1.h"
 #include "agent/rank_env.h"
 #include "common/log.h"
 #include "common/loop.h"
@@ -17,6 +21,7 @@
 enum {
     EXIT_SYNC_MS = 1000, // for muster-pmixd's last word about a rank that ended
     STRAY_ROUNDS = 250,  // of 20 ms
+    LET_GO_MS = KEEPER_KILL_MS + 2000,
     OUTPUT_CREDIT_BYTES = 1 << 20,
 };
 
@@ -50,8 +55,8 @@ void attempt_keeper_flush_exits(struct attempt *at)
         flush_world(at, at->worlds[i]);
 }
 
-// A rank's exit may overtake what muster-pmixd has to say of it (it finalized): for a rank
-// that ended well, ask it first. Failures are reported at once.
+// A rank's exit may overtake what muster-pmixd has to say of it (it finalized): for a
+// rank that ended well, ask it first. Failures are reported at once.
 static void on_exited(struct attempt *at, const struct frame *f)
 {
     Muster__Exited *m = msg_unpack(f, &muster__exited__descriptor, NULL);
@@ -62,6 +67,13 @@ static void on_exited(struct attempt *at, const struct frame *f)
     }
     r->exited = m;
     r->gone = true;
+    // Read at once: the kernel counts before the process is gone.
+    int64_t kills = WIFSIGNALED(m->status) ? oom_kills("") : -1;
+    if (kills > at->oom_kills)
+        m->oom_kills = (uint32_t)(kills - at->oom_kills);
+    const struct attempt_world *first = at->worlds[0];
+    if (at->pmi1 != NULL && attempt_world_rank(first, m->rank) == r)
+        pmi1_drain(at->pmi1, (size_t)(r - first->ranks)); // aborted, or finalized?
     if (m->status != 0 || at->pmixd == NULL || r->finalized) {
         send_exit(at, r);
         return;
@@ -130,14 +142,22 @@ static void on_frame(void *arg, const struct frame *f)
     }
 }
 
+static void begin_hunt(struct attempt *at)
+{
+    loop_timer_disarm(at->bound);
+    at->strays_left = STRAY_ROUNDS;
+    loop_timer_arm(at->timer, 0);
+}
+
 // The keeper is gone. When nobody asked for that, its ranks get SIGKILL from the kernel;
-// what else was below it is below us now.
+// what else was below it is below us now, or soon: sockets close before kin moves.
 static void on_closed(void *arg, const struct err *why)
 {
     struct attempt *at = arg;
     chan_destroy(at->keeper);
     at->keeper = NULL;
-    if (at->state == ATTEMPT_STOPPED || at->state == ATTEMPT_FAILED)
+    attempt_keeper_flush_exits(at);
+    if (at->state == ATTEMPT_STOPPED)
         return;
     if (at->why == NULL)
         at->why =
@@ -148,15 +168,48 @@ static void on_closed(void *arg, const struct err *why)
     ERR_AUTO err = ERR_INIT;
     err_set(&err, "%s", at->why);
     attempt_report_failure(at, 0, &err);
-    at->strays_left = STRAY_ROUNDS;
-    loop_timer_arm(at->timer, 0);
+    begin_hunt(at);
+}
+
+// The proof begins when the keeper is reaped: until then its ranks are below it, not
+// below us.
+bool attempt_keeper_hunt(struct attempt *at, struct strv *leftovers)
+{
+    struct agent *a = session_agent(at->session);
+    bool keeper = at->keeper_child != NULL;
+    if (keeper)
+        kill(at->keeper_pid, SIGKILL);
+    size_t left = agent_kill_strays(a);
+    if (!keeper && left == 0) {
+        at->strays_left = 0;
+    } else if (--at->strays_left == 0) {
+        if (keeper)
+            strv_addf(leftovers, "%d (the keeper)", (int)at->keeper_pid);
+        agent_name_strays(a, leftovers);
+    }
+    return at->strays_left > 0;
+}
+
+void attempt_keeper_kill(struct attempt *at)
+{
+    if (at->why == NULL)
+        at->why =
+            xasprintf("the keeper of its ranks (pid %d) did not end them in time; "
+                      "both were killed",
+                      (int)at->keeper_pid);
+    log_warn(conf_of(at)->log, "%s", at->why);
+    chan_destroy(at->keeper);
+    at->keeper = NULL;
+    begin_hunt(at);
 }
 
 static void on_child_gone(void *arg, int status)
 {
     struct attempt *at = arg;
     at->keeper_child = NULL;
-    if (at->letting_go && at->strays_left == 0)
+    if (status != 0 && at->keeper == NULL && at->strays_left == 0)
+        begin_hunt(at); // killed before it had done what letting it go meant
+    else if (at->letting_go && at->strays_left == 0)
         loop_timer_arm(at->over, 0);
 }
 
@@ -173,12 +226,20 @@ static int make_pair(int sv[2], struct err *err)
 static pid_t spawn_keeper(struct attempt *at, int keeper_fd, int pmixd_fd,
                           const char *pmixd, struct err *err)
 {
-    char program[] = "musterd", mode[] = "keeper", flag[] = "--pmixd";
-    CLEANUP_FREE char *path = pmixd != NULL ? xstrdup(pmixd) : NULL;
-    char *argv[] = {program, mode, path != NULL ? flag : NULL, path, NULL};
+    STRV_AUTO argv = STRV_INIT;
+    strv_add(&argv, "musterd");
+    strv_add(&argv, "keeper");
+    if (at->pmi1 != NULL) {
+        strv_add(&argv, "--rank-fds");
+        strv_addf(&argv, "%zu", at->worlds[0]->position->n_ranks);
+    }
+    if (pmixd != NULL) {
+        strv_add(&argv, "--pmixd");
+        strv_add(&argv, pmixd);
+    }
     struct proc_fd fds[] = {{keeper_fd, 3}, {pmixd_fd, 4}};
     struct proc_spec spec = {.path = "/proc/self/exe",
-                             .argv = argv,
+                             .argv = argv.v,
                              .envp = conf_of(at)->environ,
                              .fds = fds,
                              .nfds = pmixd != NULL ? 2 : 1,
@@ -186,6 +247,12 @@ static pid_t spawn_keeper(struct attempt *at, int keeper_fd, int pmixd_fd,
     pid_t pid = proc_spawn(&spec, err);
     err_prefix(err, "keeper");
     return pid;
+}
+
+// Of the first world's ranks here: what is spawned gets PMIx.
+static bool with_pmi1(const struct attempt *at)
+{
+    return at->worlds[0]->prepare->pmi1 && at->worlds[0]->position != NULL;
 }
 
 int attempt_keeper_start(struct attempt *at, struct err *err)
@@ -198,12 +265,15 @@ int attempt_keeper_start(struct attempt *at, struct err *err)
     if (pmix && pmixd == NULL) {
         err_set(err,
                 "muster-pmixd is not installed beside musterd; install it, or start "
-                "the ranks with --pmi none");
+                "the ranks with --pmi pmi1 (MPICH and its kin) or --pmi none");
         return -1;
     }
-    if (make_pair(kp, err) < 0 || (pmixd != NULL && make_pair(pm, err) < 0)) {
+    if (make_pair(kp, err) < 0 || (pmixd != NULL && make_pair(pm, err) < 0) ||
+        (with_pmi1(at) && attempt_pmi1_start(at, kp[0], err) < 0)) {
         close(kp[0]);
         close(kp[1]);
+        close(pm[0]);
+        close(pm[1]);
         return -1;
     }
     at->keeper_pid = spawn_keeper(at, kp[1], pm[1], pmixd, err);
@@ -302,6 +372,8 @@ void attempt_keeper_spawn(struct attempt *at, const struct attempt_world *w,
                          .tmpdir = at->tmpdir,
                          .cpus = conf_of(at)->hello->cpus};
     Muster__Spawn *m = make_spawn(at, w, &e);
+    if (w->prepare->world == 0)
+        at->oom_kills = oom_kills("");
     chan_send_msg(at->keeper, &f, &m->base);
     msg_free(m);
 }
@@ -320,6 +392,10 @@ void attempt_keeper_let_go(struct attempt *at)
     // The end of its socket tells the keeper to kill everybody and to end.
     chan_destroy(at->keeper);
     at->keeper = NULL;
-    if (at->keeper_child == NULL && at->strays_left == 0)
+    if (at->strays_left > 0)
+        return; // the hunt ends it
+    if (at->keeper_child == NULL)
         loop_timer_arm(at->over, 0);
+    else
+        loop_timer_arm(at->bound, LET_GO_MS);
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "agent/attempt_internal.h"
+#include "agent/pmi1.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
@@ -28,6 +29,16 @@ static void coll_done(void *arg, const Muster__Coll *merged)
     attempt_up(arg, FRAME_COLL, &merged->base);
 }
 
+// To whoever of us gave its part; `f` holds the same message.
+static void result_to_ranks(struct attempt *at, const Muster__Coll *result,
+                            const struct frame *f)
+{
+    if (result->kind == COLL_PMI1 && at->pmi1 != NULL)
+        pmi1_result(at->pmi1, result);
+    else if (result->kind != COLL_PMI1 && at->pmixd != NULL)
+        chan_send(at->pmixd, f);
+}
+
 static void coll_late(void *arg, size_t contributor, const Muster__Coll *result)
 {
     struct attempt *at = arg;
@@ -36,8 +47,8 @@ static void coll_late(void *arg, size_t contributor, const Muster__Coll *result)
     msg_pack(&f, &body, &result->base);
     if (contributor > 0)
         session_to_child(at->session, (uint32_t)contributor - 1, &f);
-    else if (at->pmixd != NULL)
-        chan_send(at->pmixd, &f);
+    else
+        result_to_ranks(at, result, &f);
 }
 
 int attempt_coll_add(struct attempt *at, const Muster__Prepare *p, struct err *err)
@@ -71,14 +82,15 @@ void attempt_from_child(struct attempt *at, const struct frame *f)
 static void coll_result(struct attempt *at, const struct frame *f)
 {
     Muster__Coll *m = msg_unpack(f, &muster__coll__descriptor, NULL);
-    if (m != NULL)
+    if (m != NULL) {
         coll_close(at->colls, m);
+        result_to_ranks(at, m, f);
+    }
     msg_free(m);
-    if (at->pmixd != NULL)
-        chan_send(at->pmixd, f);
 }
 
-// ---- muster-pmixd --------------------------------------------------------------------
+// ---- muster-pmixd
+// --------------------------------------------------------------------
 
 static void on_ready(struct attempt *at, const struct frame *f)
 {
@@ -104,16 +116,9 @@ static void on_client(struct attempt *at, const struct frame *f)
     const struct attempt_world *w =
         m != NULL ? attempt_world_find(at, m->nspace) : NULL;
     struct attempt_rank *r = w != NULL ? attempt_world_rank(w, m->rank) : NULL;
-    if (r != NULL) {
-        r->connected = true;
-        r->finalized = m->finalized;
-    }
+    if (r != NULL)
+        attempt_rank_said(at, r, m->finalized);
     msg_free(m);
-    if (r == NULL || at->pmix_used)
-        return;
-    at->pmix_used = true;
-    struct frame used = attempt_header(at, FRAME_PMIX_USED);
-    session_up(at->session, &used);
 }
 
 // As if the rank had printed it.

@@ -4,6 +4,7 @@
 // worlds pass through it, and its PMIx server tells its ranks of the others' jobs. A pod
 // without any rank has no keeper; it gets one with the first world that has ranks here.
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,10 @@
 
 #include "agent/attempt_internal.h"
 #include "agent/master_port.h"
+#include "agent/preflight.h"
 #include "common/mem.h"
 #include "common/proc.h"
+#include "common/strv.h"
 #include "wire/msg.h"
 
 static const Muster__Position *find_position(const Muster__Prepare *p, uint32_t vertex,
@@ -103,8 +106,20 @@ static const char *path_of_ranks(const Muster__Prepare *p)
     return getenv("PATH");
 }
 
-static char *resolve(const Muster__Prepare *p, const Muster__App *app, struct err *err)
+// So that a program beside it can be named from within it.
+static void make_wdir_absolute(Muster__App *app)
 {
+    char cwd[PATH_MAX];
+    if (app->wdir[0] == '\0' || app->wdir[0] == '/' || getcwd(cwd, sizeof cwd) == NULL)
+        return;
+    char *whole = xasprintf("%s/%s", cwd, app->wdir);
+    free(app->wdir);
+    app->wdir = whole;
+}
+
+static char *resolve(const Muster__Prepare *p, Muster__App *app, struct err *err)
+{
+    make_wdir_absolute(app);
     const char *dir = app->wdir[0] != '\0' ? app->wdir : NULL;
     if (app->n_argv == 0) {
         err_set(err, "PREPARE without a program");
@@ -176,10 +191,16 @@ void attempt_world_begin(struct attempt *at)
     if (!attempt_hosts(at) || at->state > ATTEMPT_FAILED)
         return;
     w->begun = true;
+    attempt_arm_bound(at);
     if (at->state == ATTEMPT_FAILED)
         err_set(&err, "nothing is started any more after an earlier failure");
     if (at->state == ATTEMPT_FAILED || prepare(at, w, &err) < 0)
         cannot_prepare(at, w, &err);
+}
+
+static uint32_t local_ranks(const struct attempt_world *w)
+{
+    return w->position != NULL ? (uint32_t)w->position->n_ranks : 0;
 }
 
 static int pick_master_port(struct attempt *at, uint32_t *picked, struct err *err)
@@ -200,6 +221,12 @@ void attempt_world_prepared(struct attempt *at, struct attempt_world *w)
         cannot_prepare(at, w, &err);
         return;
     }
+    STRV_AUTO warnings = STRV_INIT;
+    struct preflight look = {.ranks = local_ranks(w)};
+    preflight_look(&look);
+    preflight_warn(&look, &warnings);
+    m.n_warnings = warnings.n;
+    m.warnings = warnings.v;
     if (w->position != NULL)
         attempt_event(at, ATTEMPT_EV_PREPARED);
     attempt_up(at, FRAME_READY, &m.base);

@@ -40,8 +40,6 @@ struct keeper {
     struct strv leftovers;
 };
 
-extern char **environ;
-
 static void on_output(void *arg, uint32_t rank, uint32_t stream, const uint8_t *data,
                       size_t len, bool eof)
 {
@@ -152,8 +150,8 @@ static void give_up(struct keeper *k, pid_t except)
     happen(k, KEEPER_GIVE_UP);
 }
 
-// A round that meets more than the one before (they fork) is followed by the next at
-// once.
+// A round that meets more than the one before (they fork) is followed by the next one
+// at once.
 static void kill_round(struct keeper *k)
 {
     pid_t except = k->state == KEEPER_ORPHANED ? 0 : k->pmixd;
@@ -342,6 +340,11 @@ int keeper_start_pmixd(struct keeper *k, const char *path, int fd, struct err *e
     pid_t pid = proc_spawn(&spec, err);
     k->pmixd = pid > 0 ? pid : 0;
     return pid > 0 ? 0 : -1;
+}
+
+void keeper_own_rank_fds(struct keeper *k, const int *fds, size_t n)
+{
+    keeper_ranks_own_fds(k->ranks, fds, n);
 }
 
 void keeper_destroy(struct keeper *k)

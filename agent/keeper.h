@@ -2,14 +2,13 @@
 // ranks, and ends all of them when it is told to or when its agent goes.
 //
 // Messages (wire/muster.proto) on fd 3, from the agent:
-//   SPAWN   Spawn: start the ranks of one world; answered by STARTED, or by FAILED when one
-//           cannot be started. After a first SPAWN that fails nobody is left (those that ran
-//           are killed first) and none is taken any more; a further one that fails leaves
-//           the ranks of earlier ones alone.
+//   SPAWN   Spawn: start the ranks of one world; answered by STARTED, or by FAILED when
+//           one cannot be started. After a first SPAWN that fails nobody is left (those
+//           that ran are killed first) and none is taken any more; a further one that
+//           fails leaves the ranks of earlier ones alone.
 //   SIGNAL  Signal: to the process group of each rank that runs.
 //   STOP    Stop: SIGTERM, after grace_ms SIGKILL, for everybody below the keeper but
-//   the
-//           PMIx server. Another STOP can shorten the grace. Answered by STOPPED.
+//           the PMIx server. Another STOP can shorten the grace. Answered by STOPPED.
 //   CREDIT  Credit: the agent took so many bytes of a stream.
 //   PING    answered by PING: the keeper lives.
 //   INPUT   Output: ignored, the ranks' stdin is /dev/null.
@@ -17,13 +16,11 @@
 //   STARTED Started; FAILED Failed
 //   EXITED  Exited: a rank's process was reaped. Sent at once, its output may follow.
 //   OUTPUT  Output: at most FRAME_BULK_MAX bytes and never beyond the stream's credit;
-//   the
-//           last one of each stream has eof.
+//           the last one of each stream has eof.
 //   STOPPED Stopped: nobody is left below the keeper but the PMIx server, or who is
-//   named
-//           in `leftovers`. All EXITED came before. All OUTPUT too, unless a stream had
-//           no credit for DRAIN_MS: then the rest still follows as credit comes, until
-//           eof.
+//           named in `leftovers`. All EXITED came before. All OUTPUT too, unless a
+//           stream had no credit for KEEPER_DRAIN_MS: then the rest still follows as
+//           credit comes, until eof.
 // job, term and attempt of what is sent are those of the last frame that came.
 //
 // What a rank that ended leaves behind runs on until STOP. The PMIx server's end is not
@@ -32,6 +29,7 @@
 #ifndef MUSTER_AGENT_KEEPER_H
 #define MUSTER_AGENT_KEEPER_H
 
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "common/err.h"
@@ -50,6 +48,8 @@ struct log;
 struct keeper *keeper_create(struct event_base *base, int agent_fd, struct log *log);
 // Starts the PMIx server with `fd` (taken over) as its fd 3.
 int keeper_start_pmixd(struct keeper *k, const char *path, int fd, struct err *err);
+// See keeper_ranks_own_fds.
+void keeper_own_rank_fds(struct keeper *k, const int *fds, size_t n);
 void keeper_destroy(struct keeper *k); // ends no process
 
 #endif

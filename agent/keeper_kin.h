@@ -1,8 +1,7 @@
 // Everybody below this process: counted, ended and named, whatever sessions and groups
 // they made. The PMIx server (pid `except`, 0: none) is left out.
 //
-// Needs PR_SET_CHILD_SUBREAPER: whoever loses its parent becomes a child of this
-// process.
+// Needs PR_SET_CHILD_SUBREAPER: whoever loses its parent becomes a child of ours.
 #ifndef MUSTER_AGENT_KEEPER_KIN_H
 #define MUSTER_AGENT_KEEPER_KIN_H
 

@@ -1,5 +1,4 @@
-// `musterd keeper [--debug] [--pmixd PATH]`: the program that an agent starts for each
-// attempt.
+// `musterd keeper [--debug] [--pmixd PATH]`: what an agent starts for each attempt.
 #ifndef MUSTER_AGENT_KEEPER_MAIN_H
 #define MUSTER_AGENT_KEEPER_MAIN_H
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/keeper_state.h"
+#include "agent/rank_fds.h"
 #include "agent/rank_io.h"
 #include "common/mem.h"
 #include "common/proc.h"
@@ -28,6 +29,8 @@ struct keeper_ranks {
     void *arg;
     struct rank **rank; // each by itself, never moved: streams point to it
     size_t n;
+    int *fds; // owned: the ranks' PMI sockets, until they are started
+    size_t nfds;
 };
 
 struct keeper_ranks *keeper_ranks_create(struct event_base *base,
@@ -51,12 +54,26 @@ void keeper_ranks_forget(struct keeper_ranks *rs)
     rs->n = 0;
 }
 
+static void close_fds(struct keeper_ranks *rs)
+{
+    rank_fds_close(rs->fds, rs->nfds);
+    free(STEAL(rs->fds));
+    rs->nfds = 0;
+}
+
 void keeper_ranks_destroy(struct keeper_ranks *rs)
 {
     if (rs == NULL)
         return;
     keeper_ranks_forget(rs);
+    close_fds(rs);
     free(rs);
+}
+
+void keeper_ranks_own_fds(struct keeper_ranks *rs, const int *fds, size_t n)
+{
+    rs->fds = xmemdup(fds, n * sizeof *fds);
+    rs->nfds = n;
 }
 
 // ---- start ------------------------------------------------------------------
@@ -86,10 +103,13 @@ static int check_program(const Muster__Program *p, struct err *err)
     return -1;
 }
 
-static int check_spawn(const Muster__Spawn *spawn, struct err *err)
+static int check_spawn(const struct keeper_ranks *rs, const Muster__Spawn *spawn,
+                       struct err *err)
 {
     if (spawn->n_ranks == 0)
         return lacks("ranks", err);
+    if (rs->nfds > 0 && rs->nfds != spawn->n_ranks)
+        return lacks("as many ranks as PMI sockets came", err);
     for (size_t i = 0; i < spawn->n_ranks; i++)
         if (spawn->ranks[i]->program >= spawn->n_programs)
             return lacks("a program", err);
@@ -115,8 +135,16 @@ static char **null_terminated(char **v, size_t n)
     return out;
 }
 
+// stdin, stdout, stderr, and the PMI socket of those that get one (-1: none).
+static size_t fds_of(const struct rank *r, int pmi, struct proc_fd *fds)
+{
+    memcpy(fds, rank_io_child_fds(r->io), RANK_IO_STREAMS * sizeof *fds);
+    fds[RANK_IO_STREAMS] = (struct proc_fd){pmi, RANK_FDS_PMI};
+    return RANK_IO_STREAMS + (pmi >= 0 ? 1 : 0);
+}
+
 static int start_rank(struct rank *r, const Muster__Spawn *spawn,
-                      const Muster__SpawnRank *own, struct err *err)
+                      const Muster__SpawnRank *own, int pmi, struct err *err)
 {
     const Muster__Program *program = spawn->programs[own->program];
     STRV_AUTO env = STRV_INIT;
@@ -128,13 +156,14 @@ static int start_rank(struct rank *r, const Muster__Spawn *spawn,
     r->io = rank_io_create(r->all->base, spawn->output_credit, on_output, r, err);
     if (r->io == NULL)
         return -1;
+    struct proc_fd fds[RANK_IO_STREAMS + 1];
     struct proc_spec spec = {
         .path = program->path,
         .argv = argv,
         .envp = env.n > 0 ? env.v : none,
         .dir = program->wdir[0] != '\0' ? program->wdir : NULL,
-        .fds = rank_io_child_fds(r->io),
-        .nfds = RANK_IO_STREAMS,
+        .fds = fds,
+        .nfds = fds_of(r, pmi, fds),
         .own_session = true,
         .death_signal = SIGKILL,
     };
@@ -146,17 +175,16 @@ static int start_rank(struct rank *r, const Muster__Spawn *spawn,
     return 0;
 }
 
-int keeper_ranks_start(struct keeper_ranks *rs, const Muster__Spawn *spawn,
-                       struct err *err)
+static int start_all(struct keeper_ranks *rs, const Muster__Spawn *spawn,
+                     struct err *err)
 {
-    if (check_spawn(spawn, err) < 0)
-        return -1;
     rs->rank = xrealloc(rs->rank, rs->n + spawn->n_ranks, sizeof(struct rank *));
     for (size_t i = 0; i < spawn->n_ranks; i++) {
         struct rank *r = rs->rank[rs->n++] = xcalloc(1, sizeof *r);
         r->all = rs;
         r->number = spawn->ranks[i]->rank;
-        if (start_rank(r, spawn, spawn->ranks[i], err) < 0) {
+        int pmi = rs->nfds > 0 ? rs->fds[i] : -1;
+        if (start_rank(r, spawn, spawn->ranks[i], pmi, err) < 0) {
             err_prefix(err, "rank %u", r->number);
             rs->n--;
             rank_io_destroy(r->io);
@@ -165,6 +193,14 @@ int keeper_ranks_start(struct keeper_ranks *rs, const Muster__Spawn *spawn,
         }
     }
     return 0;
+}
+
+int keeper_ranks_start(struct keeper_ranks *rs, const Muster__Spawn *spawn,
+                       struct err *err)
+{
+    int rc = check_spawn(rs, spawn, err) < 0 ? -1 : start_all(rs, spawn, err);
+    close_fds(rs);
+    return rc;
 }
 
 // ---- while they run ---------------------------------------------------------

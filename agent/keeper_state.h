@@ -34,7 +34,7 @@ enum keeper_state keeper_state_next(enum keeper_state state, enum keeper_event e
 const char *keeper_state_name(enum keeper_state state);
 const char *keeper_event_name(enum keeper_event event);
 
-// A rank ends twice: its process, and its output (a grandchild can hold the pipe
+// A rank ends twice: its process and its output (a grandchild can hold the pipe
 // longer).
 enum rank_state {
     RANK_RUNNING,

@@ -5,13 +5,17 @@ agent_libagent_a_SOURCES = \
 	%D%/attempt.c %D%/attempt.h %D%/attempt_internal.h \
 	%D%/attempt_fsm.c %D%/attempt_fsm.h \
 	%D%/attempt_keeper.c \
+	%D%/attempt_pmi1.c \
 	%D%/attempt_pmix.c \
 	%D%/attempt_world.c \
+	%D%/oom.c %D%/oom.h \
 	%D%/opts.c %D%/opts.h \
+	%D%/preflight.c %D%/preflight.h \
 	%D%/session.c %D%/session.h
 agent_musterd_SOURCES = %D%/main.c
-agent_musterd_LDADD = agent/libagent.a $(KEEPER_LIBS) $(WIRE_LIBS) $(HOSTFILE_LIBS) \
+agent_musterd_LDADD = agent/libagent.a $(PMI1_LIBS) $(KEEPER_LIBS) $(WIRE_LIBS) $(HOSTFILE_LIBS) \
 	$(COMMON_LIBS)
 
 include agent/keeper.mk
+include agent/pmi1.mk
 include agent/pmix.mk

@@ -1,8 +1,10 @@
 // musterd: the agent in each pod. Creates, wires, runs, destroys in reverse.
 #include <event2/event.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,11 +14,10 @@
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
+#include "common/std.h"
 #include "config.h"
 #include "wire/keyring.h"
 #include "wire/self.h"
-
-extern char **environ;
 
 struct musterd {
     struct agent_opts opts;
@@ -32,6 +33,14 @@ static void on_terminate(evutil_socket_t signo, short what, void *arg)
 {
     struct musterd *d = arg;
     agent_terminate(d->agent);
+}
+
+// As container runtimes do: Open MPI and libpmix crash where neither the environment nor
+// passwd has a home for them.
+static void find_home(void)
+{
+    const struct passwd *pw = getenv("HOME") == NULL ? getpwuid(getuid()) : NULL;
+    setenv("HOME", pw != NULL ? pw->pw_dir : "/", 0);
 }
 
 // The frames' fds leave 0 and 1, so that nothing else can write among them.
@@ -103,6 +112,7 @@ int main(int argc, char **argv)
     struct musterd d = {0};
     ERR_AUTO err = ERR_INIT;
     int code = 0;
+    std_fill();
     if (argc > 1 && strcmp(argv[1], "keeper") == 0)
         return keeper_main(argc - 1, argv + 1);
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
@@ -110,6 +120,7 @@ int main(int argc, char **argv)
         return 0;
     }
     agent_opts_parse(&d.opts, argc, argv);
+    find_home();
     signal(SIGPIPE, SIG_IGN);
     enum log_level level = d.opts.verbose ? LOG_LEVEL_DEBUG
                            : d.opts.stdio ? LOG_LEVEL_WARN

@@ -96,8 +96,8 @@ static int by_name(const void *a, const void *b)
 static void send_part(struct pmixd_colls *cs, Muster__Coll *m,
                       const struct pmixd_call *call)
 {
-    char died[] = "a participant of the collective died before it got there";
-    char huge[] = "the data of a fence is more than a frame may hold";
+    static char died[] = "a participant of the collective died before it got there";
+    static char huge[] = "the data of a fence is more than a frame may hold";
     m->status = call->status;
     if (call->status != PMIX_SUCCESS) {
         m->why = died;

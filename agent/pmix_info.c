@@ -71,7 +71,8 @@ void pmixd_info_add_array(struct pmixd_info *i, const char *key,
     // libpmix frees arrays itself: the memory must come from its own constructor.
     pmix_data_array_t *array = xcalloc(1, sizeof *array);
     PMIX_DATA_ARRAY_CONSTRUCT(array, inner->n, PMIX_INFO);
-    memcpy(array->array, inner->v, inner->n * sizeof *inner->v);
+    if (inner->n > 0)
+        memcpy(array->array, inner->v, inner->n * sizeof *inner->v);
     free(inner->v);
     *inner = (struct pmixd_info)PMIXD_INFO_INIT;
     pmix_info_t *info = next(i);

@@ -9,8 +9,6 @@
 #include "common/mem.h"
 #include "common/strv.h"
 
-extern char **environ;
-
 // Names that begin so; a tool or launcher around us may have left them.
 static void scrub(const char *prefix)
 {

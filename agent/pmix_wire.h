@@ -24,8 +24,8 @@ struct pmixd_wire_ops {
     void (*names_done)(void *arg, const Muster__NamesDone *m);
     void (*spawn_done)(void *arg, const Muster__SpawnDone *m);
     void (*notify)(void *arg, const Muster__Notify *m);
-    // The agent asks whether all that libpmix has reported until now was sent: answer with
-    // pmixd_wire_ping() behind it.
+    // The agent asks whether all that libpmix has reported until now was sent: answer
+    // with pmixd_wire_ping() behind it.
     void (*ping)(void *arg);
     // The agent has gone or speaks nonsense: exit.
     void (*closed)(void *arg, const struct err *why);

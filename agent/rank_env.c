@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "agent/rank_fds.h"
 #include "common/mem.h"
 
 // Names that begin so, and these names, belong to some launcher around us.
@@ -137,6 +138,10 @@ static void set_job(const struct rank_env *e, struct strv *out)
     // Without it Open MPI 4 ranks become singletons under an unknown launcher.
     if (e->pmix != NULL)
         strv_setenv(out, "JSM_JSRUN_PORT", "0");
+    if (e->prepare->pmi1) {
+        set_number(out, "PMI_FD", RANK_FDS_PMI);
+        set_number(out, "PMI_SPAWNED", 0);
+    }
 }
 
 static void set_unless_set(struct strv *out, const char *name, const char *value)
@@ -156,6 +161,16 @@ static void set_open_mpi(const struct rank_env *e, struct strv *out)
         set_unless_set(out, "OMPI_MCA_btl_vader_backing_directory", e->tmpdir);
     if (e->cpus != 0 && own(e)->n_ranks > e->cpus)
         set_unless_set(out, "OMPI_MCA_mpi_yield_when_idle", "1");
+}
+
+// MPICH 4.2 and newer give up where PMI_SIZE and PMIX_NAMESPACE are both set and nobody
+// says which to use. PMI-1 is what each of its builds can.
+static void set_mpich(const struct rank_env *e, struct strv *out)
+{
+    if (e->prepare->pmi1)
+        set_unless_set(out, "MPIR_CVAR_PMI_VERSION", "1");
+    else if (e->pmix != NULL)
+        set_unless_set(out, "MPIR_CVAR_PMI_VERSION", "x");
 }
 
 // Set by set_open_mpi() for the parent's pod.
@@ -185,10 +200,10 @@ void rank_env_common(const struct rank_env *e, const Muster__App *app,
             strv_add(out, *base);
     set_sizes(e, out);
     set_job(e, out);
-    for (size_t i = 0; i < e->prepare->n_env; i++)
-        strv_putenv(out, e->prepare->env[i]);
+    strv_putenv_all(out, e->prepare->env, e->prepare->n_env);
     set_app(app, out);
     set_open_mpi(e, out);
+    set_mpich(e, out);
 }
 
 // ---- part of one rank -------------------------------------------------------

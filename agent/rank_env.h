@@ -24,8 +24,7 @@ struct rank_env {
     uint32_t cpus;                 // that this pod may use; 0: not known
 };
 
-// Adds the common part to `out`. `base` is NULL-terminated: the agent's own
-// environment.
+// Adds the common part to `out`. `base` (NULL-terminated): the agent's own environment.
 // What `app` sets comes last, but for names that are Muster's: an app that a rank spawns
 // brings its parent's environment, and those belong to the parent.
 void rank_env_common(const struct rank_env *e, const Muster__App *app,

@@ -13,6 +13,8 @@
 #include "wire/branch.h"
 #include "wire/msg.h"
 
+enum { ATTACH_MS = 10000 }; // from the greeting to ATTACH
+
 struct running {
     struct attempt *attempt;
     struct running *prev, *next;
@@ -29,8 +31,9 @@ struct session {
     uint32_t term;
     struct branch *branch; // NULL: no children
     struct running *attempts;
-    struct event *orphan;
-    struct event *over; // ends the session from the loop, outside of all callbacks
+    bool stopping;       // SIGTERM: the link is closed when nothing runs any more
+    struct event *bound; // of GREETED and ORPHANED
+    struct event *over;  // ends the session from the loop, outside of all callbacks
     char *address;
 };
 
@@ -162,6 +165,8 @@ static void on_child_frame(void *arg, const struct frame *f)
     struct attempt *at = find_attempt(s, f->attempt);
     if (f->kind == FRAME_COLL && at != NULL)
         attempt_from_child(at, f);
+    else if (f->kind == FRAME_COLL)
+        log_debug(log_of(s), "dropped COLL: no such attempt here");
     else if (f->kind == FRAME_MODEX || f->kind == FRAME_MODEX_DONE)
         session_route(s, f);
     else
@@ -195,9 +200,12 @@ static void on_child_missing(void *arg, uint32_t vertex, const struct err *why,
     child_lost(arg, vertex, why, false, final);
 }
 
+static void over_when_idle(struct session *s);
+
 static void on_child_lost(void *arg, uint32_t vertex, const struct err *why)
 {
     child_lost(arg, vertex, why, true, true);
+    over_when_idle(arg);
 }
 
 static void dial_children(struct session *s)
@@ -238,6 +246,7 @@ static void attach(struct session *s, const struct frame *f)
     s->tree =
         (struct tree){.vertices = (uint32_t)m->n_members + 1, .fanout = m->fanout};
     s->state = SESSION_ATTACHED;
+    loop_timer_disarm(s->bound);
     dial_children(s);
 }
 
@@ -245,6 +254,7 @@ static int on_up(void *arg, const Muster__Hello *peer, struct err *err)
 {
     struct session *s = arg;
     s->address = xstrdup(link_local_address(s->link));
+    loop_timer_arm(s->bound, ATTACH_MS);
     log_info(log_of(s), "%s %s from %s took hold", peer->role, peer->version,
              link_peer_text(s->link));
     return 0;
@@ -257,22 +267,35 @@ static void on_frame(void *arg, const struct frame *f)
         attach(s, f);
         return;
     }
-    if (s->state != SESSION_ATTACHED || f->job != s->job) {
-        log_debug(log_of(s), "dropped %s of another job", frame_kind_name(f->kind));
+    if (s->state != SESSION_ATTACHED || f->job != s->job || f->term != s->term) {
+        log_debug(log_of(s), "dropped %s of another job or term",
+                  frame_kind_name(f->kind));
         return;
     }
     if (f->dst == TREE_ALL) {
         if (s->branch != NULL)
             branch_send(s->branch, f);
         local_frame(s, f);
-    } else {
+    } else if (tree_contains(&s->tree, s->vertex, f->dst)) {
         session_route(s, f);
+    } else {
+        log_warn(log_of(s), "dropped %s for vertex %u: it is not below vertex %u",
+                 frame_kind_name(f->kind), f->dst, s->vertex);
     }
 }
 
+// The end of a session that nothing holds: no attempt, no link above, and no child that
+// still has to hear BYE (else it would take itself for an orphan).
 static void over_when_idle(struct session *s)
 {
-    if (s->link == NULL && s->attempts == NULL)
+    if (s->attempts != NULL)
+        return;
+    if (s->link != NULL) {
+        if (s->stopping)
+            link_close(s->link);
+        return;
+    }
+    if (s->branch == NULL || branch_attached(s->branch) == 0)
         loop_timer_arm(s->over, 0);
 }
 
@@ -283,9 +306,15 @@ static void abandon_all(struct session *s, bool grace, const char *why)
         attempt_abandon(r->attempt, grace ? attempt_grace_ms(r->attempt) : 0, why);
 }
 
-static void on_orphan(evutil_socket_t fd, short what, void *arg)
+static void on_bound(evutil_socket_t fd, short what, void *arg)
 {
     struct session *s = arg;
+    if (s->state == SESSION_GREETED) {
+        log_warn(log_of(s), "%s took hold and did not ATTACH within %d s: let go",
+                 link_peer_text(s->link), ATTACH_MS / 1000);
+        link_close(s->link);
+        return;
+    }
     log_warn(log_of(s), "no launcher came back within %u ms: its ranks are stopped",
              s->attach->orphan_grace_ms);
     abandon_all(s, true, "orphaned");
@@ -298,6 +327,7 @@ static void on_down(void *arg, const struct err *why)
     log_info(log_of(s), "%s let go: %s", link_peer_text(s->link), err_text(why));
     link_destroy(s->link);
     s->link = NULL;
+    loop_timer_disarm(s->bound);
     // The subtree learns it the same way: by BYE, or by a link that breaks.
     if (s->branch != NULL && in_order) {
         branch_close(s->branch);
@@ -311,7 +341,7 @@ static void on_down(void *arg, const struct err *why)
     } else {
         s->state = SESSION_ORPHANED;
         if (s->attempts != NULL)
-            loop_timer_arm(s->orphan, s->attach->orphan_grace_ms);
+            loop_timer_arm(s->bound, s->attach->orphan_grace_ms);
     }
     over_when_idle(s);
 }
@@ -334,7 +364,7 @@ struct session *session_create(struct agent *a)
 {
     struct session *s = xcalloc(1, sizeof *s);
     s->agent = a;
-    s->orphan = loop_timer(agent_conf(a)->base, on_orphan, s);
+    s->bound = loop_timer(agent_conf(a)->base, on_bound, s);
     s->over = loop_timer(agent_conf(a)->base, on_over, s);
     return s;
 }
@@ -354,7 +384,7 @@ void session_destroy(struct session *s)
     branch_destroy(s->branch);
     link_destroy(s->link);
     msg_free(s->attach);
-    loop_timer_free(s->orphan);
+    loop_timer_free(s->bound);
     loop_timer_free(s->over);
     free(s->address);
     free(s);
@@ -362,7 +392,9 @@ void session_destroy(struct session *s)
 
 void session_stop(struct session *s, const char *why)
 {
+    s->stopping = true;
     abandon_all(s, true, why);
+    over_when_idle(s);
 }
 
 void session_attempt_over(struct session *s, struct attempt *at)

@@ -23,7 +23,7 @@ uint8_t *buf_reserve(struct buf *b, size_t n)
         while (cap - len < n)
             cap *= 2;
         uint8_t *mem = xmalloc(cap);
-        if (len > 0)
+        if (b->mem != NULL)
             memcpy(mem, b->mem + b->start, len);
         free(b->mem);
         b->mem = mem;

@@ -61,17 +61,6 @@ void err_copy(struct err *to, const struct err *from)
     set(to, from->kind, from->code, xstrdup(err_text(from)));
 }
 
-void err_move(struct err *to, struct err *from)
-{
-    if (to == NULL) {
-        err_clear(from);
-        return;
-    }
-    free(to->text);
-    *to = *from;
-    *from = (struct err)ERR_INIT;
-}
-
 const char *err_text(const struct err *err)
 {
     return err != NULL && err->text != NULL ? err->text : "unknown error";

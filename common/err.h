@@ -36,8 +36,6 @@ void err_prefix(struct err *err, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 // Copy `from` into `to` (which is replaced).
 void err_copy(struct err *to, const struct err *from);
-// Move: `from` is empty afterwards.
-void err_move(struct err *to, struct err *from);
 // The text, never NULL.
 const char *err_text(const struct err *err);
 // Free the text; the object can be used again.

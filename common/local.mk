@@ -6,5 +6,6 @@ common_libcommon_a_SOURCES = \
 	%D%/loop.c %D%/loop.h \
 	%D%/mem.c %D%/mem.h \
 	%D%/proc.c %D%/proc.h \
+	%D%/std.c %D%/std.h \
 	%D%/strv.c %D%/strv.h
 COMMON_LIBS = common/libcommon.a $(EVENT_LIBS)

@@ -3,16 +3,20 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/mem.h"
+#include "common/std.h"
+
+enum { WAIT_MS = 100 }; // for a reader that is slow
 
 struct log {
     int fd;
     char *name;
     enum log_level level;
+    bool stuck; // the reader took nothing: not waited for until it does
 };
 
 struct log *log_create(int fd, const char *name, enum log_level level)
@@ -48,7 +52,7 @@ void log_at(struct log *log, enum log_level level, const char *fmt, ...)
     CLEANUP_FREE char *text = xvasprintf(fmt, ap);
     va_end(ap);
     CLEANUP_FREE char *line = xasprintf("%s: %s%s\n", log->name, words[level], text);
-    ssize_t n = write(log->fd, line, strlen(line));
-    (void)n; // a log that cannot be written must not stop the work
+    // A log that cannot be written must not stop the work.
+    log->stuck = !std_write(log->fd, line, strlen(line), log->stuck ? 0 : WAIT_MS);
     errno = saved;
 }

@@ -9,7 +9,7 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBU
 
 struct log;
 
-// Writes "name: text\n" to fd, each line with one write(2).
+// Writes "name: text\n" to fd. A line that the reader does not take soon is lost.
 struct log *log_create(int fd, const char *name, enum log_level level);
 void log_destroy(struct log *log);
 void log_set_level(struct log *log, enum log_level level);

@@ -7,7 +7,7 @@
 struct event;
 struct event_base;
 
-// evthread_use_pthreads() first, so that libpmix in the same process can share
+// evthread_use_pthreads() comes first, so that libpmix in this process can share
 // libevent.
 struct event_base *loop_create(void);
 void loop_destroy(struct event_base *base);

@@ -80,3 +80,10 @@ void mem_cleanup_close(int *fd)
         close(*fd);
     errno = saved;
 }
+
+int mem_steal_fd(int *fd)
+{
+    int taken = *fd;
+    *fd = -1;
+    return taken;
+}

@@ -24,6 +24,8 @@ void mem_cleanup_close(int *fd); // keeps errno; -1: nothing
 #define CLEANUP_FREE  __attribute__((cleanup(mem_cleanup_free)))
 #define CLEANUP_CLOSE __attribute__((cleanup(mem_cleanup_close)))
 
+// The fd; *fd is -1 afterwards, so that its cleanup does nothing.
+int mem_steal_fd(int *fd);
 // Take the value out of a local with a cleanup attribute.
 #define STEAL(p)                                                                       \
     ({                                                                                 \

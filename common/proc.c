@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +16,9 @@
 #include <unistd.h>
 
 #include "common/mem.h"
+#include "common/strv.h"
+
+enum { NAMED_MAX = 16 };
 
 static bool is_program(const char *path, int *why)
 {
@@ -42,8 +46,12 @@ static char *resolve_slash(const char *program, const char *dir, struct err *err
     if (is_program(path, &why))
         return path;
     bool gone = why == ENOENT || why == ENOTDIR;
+    CLEANUP_FREE char *cwd = program[0] != '/' && dir == NULL ? getcwd(NULL, 0) : NULL;
     err_set_kind(err, gone ? "PROGRAM_NOT_FOUND" : "PROGRAM_NOT_EXECUTABLE",
-                 gone ? 127 : 126, "program %s: %s", path, strerror(why));
+                 gone ? 127 : 126, "program %s: %s%s%s%s", path, strerror(why),
+                 cwd != NULL ? " (from the agent's directory " : "",
+                 cwd != NULL ? cwd : "",
+                 cwd != NULL ? "; give --wdir or an absolute path)" : "");
     free(path);
     return NULL;
 }
@@ -77,6 +85,26 @@ char *proc_resolve(const char *program, const char *path, const char *dir,
     else
         err_set_kind(err, "PROGRAM_NOT_FOUND", 127,
                      "program %s: not found in PATH (PATH=%s)", program, path);
+    return NULL;
+}
+
+char *proc_find_beside(const char *const *places, size_t n)
+{
+    char self[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (len <= 0)
+        return NULL;
+    self[len] = '\0';
+    char *slash = strrchr(self, '/');
+    if (slash != NULL)
+        *slash = '\0';
+    for (size_t i = 0; i < n; i++) {
+        char *path = xasprintf("%s/%s", self, places[i]);
+        int why;
+        if (is_program(path, &why))
+            return path;
+        free(path);
+    }
     return NULL;
 }
 
@@ -268,15 +296,16 @@ static bool descends(const struct entry *all, size_t n, const struct entry *e,
 
 size_t proc_descendants(pid_t root, pid_t *pids, size_t max)
 {
-    return proc_descendants_but(root, 0, pids, max);
+    return proc_descendants_but(root, NULL, 0, pids, max);
 }
 
-size_t proc_descendants_but(pid_t root, pid_t except, pid_t *pids, size_t max)
+size_t proc_descendants_but(pid_t root, const pid_t *keep, size_t nkeep, pid_t *pids,
+                            size_t max)
 {
     size_t n, found = 0;
     CLEANUP_FREE struct entry *all = snapshot(&n);
     for (size_t i = 0; i < n; i++) {
-        if (!alive(&all[i]) || !descends(all, n, &all[i], root, &except, 1))
+        if (!alive(&all[i]) || !descends(all, n, &all[i], root, keep, nkeep))
             continue;
         if (found < max)
             pids[found] = all[i].pid;
@@ -296,11 +325,6 @@ size_t proc_kill_but(pid_t root, int sig, const pid_t *keep, size_t nkeep)
     return sent;
 }
 
-size_t proc_kill_descendants(pid_t root, int sig, pid_t except)
-{
-    return proc_kill_but(root, sig, &except, 1);
-}
-
 void proc_comm(pid_t pid, char *out, size_t size)
 {
     char path[64];
@@ -316,8 +340,23 @@ void proc_comm(pid_t pid, char *out, size_t size)
 
 char proc_state(pid_t pid)
 {
-    struct entry e;
-    return read_stat(pid, &e) ? e.state : '\0';
+    struct entry e = {0};
+    read_stat(pid, &e);
+    return e.state;
+}
+
+void proc_name_but(pid_t root, const pid_t *keep, size_t nkeep, struct strv *names)
+{
+    pid_t pids[NAMED_MAX];
+    size_t n = proc_descendants_but(root, keep, nkeep, pids, NAMED_MAX);
+    for (size_t i = 0; i < n && i < NAMED_MAX; i++) {
+        char comm[64], state = proc_state(pids[i]);
+        proc_comm(pids[i], comm, sizeof comm);
+        if (state != '\0')
+            strv_addf(names, "%d (%s, %c)", (int)pids[i], comm, state);
+    }
+    if (n > NAMED_MAX)
+        strv_addf(names, "and %zu more", n - NAMED_MAX);
 }
 
 // ---- texts and fds ----------------------------------------------------------

@@ -14,6 +14,10 @@
 char *proc_resolve(const char *program, const char *path, const char *dir,
                    struct err *err);
 
+// The first of `places` (paths relative to the folder of this very program) that can be
+// executed; NULL when none can. Caller frees.
+char *proc_find_beside(const char *const *places, size_t n);
+
 enum { PROC_FDS_MAX = 16 };
 
 struct proc_fd {
@@ -40,13 +44,16 @@ pid_t proc_spawn(const struct proc_spec *spec, struct err *err);
 // Pids of all descendants of `root` (without it), from /proc: at most `max` are stored;
 // returns how many there are. Zombies are left out.
 size_t proc_descendants(pid_t root, pid_t *pids, size_t max);
-// As above, without `except` (0: none) and what descends from it.
-size_t proc_descendants_but(pid_t root, pid_t except, pid_t *pids, size_t max);
-// Send `sig` to every descendant of `root` but `except` (0: none) and its descendants.
+// As above, without those in `keep` and what descends from them.
+size_t proc_descendants_but(pid_t root, const pid_t *keep, size_t nkeep, pid_t *pids,
+                            size_t max);
+// Send `sig` to every descendant of `root` but those in `keep` and their descendants.
 // Returns how many were signalled.
-size_t proc_kill_descendants(pid_t root, int sig, pid_t except);
-// The same but for all of `keep` and their descendants.
 size_t proc_kill_but(pid_t root, int sig, const pid_t *keep, size_t nkeep);
+// For texts: "PID (comm, state)" for each descendant as of proc_descendants_but, at
+// most 16, then "and N more".
+struct strv;
+void proc_name_but(pid_t root, const pid_t *keep, size_t nkeep, struct strv *names);
 // The command name of a process ("?" when it is gone), for texts.
 void proc_comm(pid_t pid, char *out, size_t size);
 // State letter of /proc/PID/stat ('D', 'Z', ...), 0 when it is gone.

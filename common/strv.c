@@ -2,6 +2,7 @@
 #include "common/strv.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,6 +76,60 @@ void strv_putenv(struct strv *s, const char *entry)
     }
     free(s->v[i]);
     s->v[i] = xstrdup(entry);
+}
+
+struct named {
+    const char *entry;
+    size_t at;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    const struct named *x = a, *y = b;
+    size_t i = 0;
+    while (x->entry[i] == y->entry[i] && x->entry[i] != '=' && x->entry[i] != '\0')
+        i++;
+    int p = x->entry[i] == '=' ? 0 : (unsigned char)x->entry[i];
+    int q = y->entry[i] == '=' ? 0 : (unsigned char)y->entry[i];
+    return p != q ? p - q : (x->at > y->at) - (x->at < y->at);
+}
+
+static bool same_name(const struct named *a, const struct named *b)
+{
+    size_t len = strcspn(a->entry, "=");
+    return len == strcspn(b->entry, "=") && strncmp(a->entry, b->entry, len) == 0;
+}
+
+// Of each name the last value stays, in the first one's place.
+static void drop_repeats(struct strv *s)
+{
+    CLEANUP_FREE struct named *names = xcalloc(s->n, sizeof *names);
+    for (size_t i = 0; i < s->n; i++)
+        names[i] = (struct named){s->v[i], i};
+    qsort(names, s->n, sizeof *names, by_name);
+    for (size_t i = 0, first = 0; i < s->n; i++) {
+        if (!same_name(&names[first], &names[i]))
+            first = i;
+        if (i == first)
+            continue;
+        free(s->v[names[first].at]);
+        s->v[names[first].at] = s->v[names[i].at];
+        s->v[names[i].at] = NULL;
+        names[first].entry = names[i].entry;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < s->n; i++)
+        if (s->v[i] != NULL)
+            s->v[kept++] = s->v[i];
+    s->n = kept;
+    if (s->v != NULL)
+        s->v[kept] = NULL;
+}
+
+void strv_putenv_all(struct strv *s, char *const *entries, size_t n)
+{
+    strv_add_all(s, entries, n);
+    drop_repeats(s);
 }
 
 void strv_setenv(struct strv *s, const char *name, const char *value)

@@ -28,6 +28,8 @@ void strv_free(struct strv *s);
 const char *strv_getenv(const struct strv *s, const char *name); // NULL: not set
 void strv_setenv(struct strv *s, const char *name, const char *value);
 void strv_putenv(struct strv *s, const char *entry); // "NAME=VALUE", replaces NAME
+// Many at once, without looking through all for each of them.
+void strv_putenv_all(struct strv *s, char *const *entries, size_t n);
 void strv_setenvf(struct strv *s, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void strv_unsetenv_prefix(struct strv *s, const char *prefix); // all names beginning so

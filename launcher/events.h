@@ -9,10 +9,12 @@
 
 #include "common/err.h"
 
+struct log;
 struct events;
 
 // Truncates or makes the file; "-" is stderr. path NULL: a log that drops everything.
-struct events *events_open(const char *path, struct err *err);
+// `log` (borrowed) is told when it cannot be written any more.
+struct events *events_open(const char *path, struct log *log, struct err *err);
 void events_close(struct events *e);
 // Takes over `fields` (an object or NULL).
 void events_write(struct events *e, const char *name, json_t *fields);

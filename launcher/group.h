@@ -1,4 +1,4 @@
-// The members as the launcher sees them: found, connected, lost, and why one is missing.
+// The members as the launcher sees them: found, connected, lost, and why.
 //
 // States of a member (the launcher's view; agents have their own):
 //   MISSING --address--> FOUND --greeted--> ATTACHED --link gone--> LOST

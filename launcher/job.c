@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/wait.h>
 
 #include "common/log.h"
 #include "common/loop.h"
@@ -19,9 +18,15 @@
 
 enum {
     TICK_MS = 100,
-    KILL_BOUND_MS = 5000,  // a keeper's bound after SIGKILL
-    STOP_MARGIN_MS = 3000, // for the answers to come back
+    KILL_BOUND_MS = 5000,   // a keeper's bound after SIGKILL
+    STOP_MARGIN_MS = 9000,  // an agent kills a keeper that does not answer, and hunts
+    DRAIN_BOUND_MS = 10000, // without any output coming
+    INTERRUPTED_DRAIN_MS = 1000, // who interrupts does not wait for a stuck reader
     CLOSE_BOUND_MS = 2000,
+    LAST_WORDS = 5,           // lines
+    PREPARE_BOUND_MS = 60000, // above the agents' own bounds, which say more
+    START_BOUND_MS = 60000,
+    SILENT_SHOWN = 3,
     SETTLE_MS = 500, // a loss can be heard after the errors that it caused
 };
 
@@ -37,11 +42,25 @@ void job_send(struct job *j, uint16_t kind, uint32_t dst, const ProtobufCMessage
     branch_send_msg(j->branch, &f, msg);
 }
 
+const struct map_position *job_position(const struct job *j, uint32_t vertex)
+{
+    for (uint32_t i = 0; i < j->map.npositions; i++)
+        if (j->map.positions[i].member + 1 == vertex)
+            return &j->map.positions[i];
+    return NULL;
+}
+
+bool job_rank_is_at(const struct job *j, uint32_t vertex, uint32_t number)
+{
+    return number < j->nranks && j->ranks[number].member + 1 == vertex;
+}
+
 struct verdict_rank job_rank_text(struct job *j, uint32_t number)
 {
     const struct job_rank *r = &j->ranks[number];
     const struct group_member *m = &j->group.v[r->member];
-    return (struct verdict_rank){.world =
+    return (struct verdict_rank){.number = number,
+                                 .world =
                                      r->world != NULL ? job_spawn_number(r->world) : 0,
                                  .rank = r->rank,
                                  .pid = r->pid,
@@ -97,7 +116,7 @@ bool job_settling(const struct job *j)
 
 static void enter_prepare(struct job *j)
 {
-    loop_timer_disarm(j->wait_timer);
+    loop_timer_arm(j->wait_timer, PREPARE_BOUND_MS);
     j->prepare = job_plan_prepare(j->roll, &j->map, j->opts, j->nspace);
     job_add_ranks(j, NULL, &j->map);
     job_coll_start(j);
@@ -111,6 +130,7 @@ static void enter_start(struct job *j)
     Muster__Go go = MUSTER__GO__INIT;
     go.master_address = j->prepare->positions[0]->address;
     go.master_port = j->master_port;
+    loop_timer_arm(j->wait_timer, START_BOUND_MS);
     job_send(j, FRAME_GO, TREE_ALL, &go.base);
 }
 
@@ -129,9 +149,19 @@ void job_progress_end(struct job *j)
     progress_clear(j->progress);
 }
 
+static void enter_run(struct job *j)
+{
+    loop_timer_disarm(j->wait_timer);
+    job_progress_end(j);
+    if (j->opts->timeout_ms > 0)
+        loop_timer_arm(j->run_timer, j->opts->timeout_ms);
+}
+
 static void enter_stop(struct job *j)
 {
     job_progress_end(j);
+    loop_timer_disarm(j->run_timer);
+    loop_timer_disarm(j->wait_timer);
     j->stop_ms = loop_now_ms();
     // After a good end what is left (a rank's grandchildren) has nothing to save.
     send_stop(j, j->verdict.failed && j->interrupts < 2 ? j->opts->grace_ms : 0);
@@ -142,7 +172,9 @@ static void enter_stop(struct job *j)
 // Streams of members that are out of reach bring nothing more.
 static void enter_drain(struct job *j)
 {
-    loop_timer_disarm(j->stop_timer);
+    j->drained = j->printed;
+    loop_timer_arm(j->stop_timer,
+                   j->interrupts > 0 ? INTERRUPTED_DRAIN_MS : DRAIN_BOUND_MS);
     for (uint32_t r = 0; r < j->nranks; r++)
         if (!j->ranks[r].started) {
             output_eof(j->output, r, 1);
@@ -172,12 +204,27 @@ static void enter_connect(struct job *j)
     job_connect_start(j);
 }
 
+// What the rank that was the cause said last: told with the cause.
+static void add_last_words(struct job *j)
+{
+    BUF_AUTO words = BUF_INIT;
+    if (!j->verdict.failed || j->verdict.rank < 0 || j->output == NULL)
+        return;
+    output_last_words(j->output, (uint32_t)j->verdict.rank, LAST_WORDS, "  | ", &words);
+    if (buf_len(&words) == 0)
+        return;
+    CLEANUP_FREE char *before = j->verdict.text, *last = buf_steal_str(&words);
+    j->verdict.text = xasprintf("%s; its last lines on stderr:\n%s", before, last);
+}
+
 static void enter_done(struct job *j)
 {
-    if (!j->verdict.failed && j->output_lost != NULL)
-        verdict_set(&j->verdict, VERDICT_ORDER, VERDICT_OWN_FAILURE, "%s",
-                    j->output_lost);
+    if (!j->verdict.failed && j->lost_output != NULL)
+        verdict_set(&j->verdict, VERDICT_LOSS, VERDICT_OWN_FAILURE,
+                    "the ranks ended well, but output of theirs was lost: %s",
+                    j->lost_output);
     loop_timer_disarm(j->stop_timer);
+    add_last_words(j);
     j->conf.done(j->conf.arg);
 }
 
@@ -187,7 +234,7 @@ static void enter(struct job *j)
     case JOB_CONNECT: enter_connect(j); break;
     case JOB_PREPARE: enter_prepare(j); break;
     case JOB_START: enter_start(j); break;
-    case JOB_RUN: job_progress_end(j); break;
+    case JOB_RUN: enter_run(j); break;
     case JOB_STOP: enter_stop(j); break;
     case JOB_DRAIN: enter_drain(j); break;
     case JOB_CLOSE: enter_close(j); break;
@@ -250,31 +297,89 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
     loop_timer_arm(j->tick, TICK_MS);
 }
 
+// "train-2 (10.0.0.5), train-3 (10.0.0.6)": positions whose member has not said so.
+static char *silent_members(const struct job *j)
+{
+    BUF_AUTO text = BUF_INIT;
+    unsigned shown = 0, more = 0;
+    for (uint32_t i = 0; i < j->map.npositions; i++) {
+        const struct group_member *m = &j->group.v[j->map.positions[i].member];
+        if (j->state == JOB_PREPARE ? m->ready : m->started)
+            continue;
+        CLEANUP_FREE char *name = group_member_text(m);
+        if (shown < SILENT_SHOWN)
+            buf_printf(&text, "%s%s", shown++ > 0 ? ", " : "", name);
+        else
+            more++;
+    }
+    if (more > 0)
+        buf_printf(&text, " and %u more", more);
+    return buf_steal_str(&text);
+}
+
 static void on_wait_over(evutil_socket_t fd, short what, void *arg)
 {
     struct job *j = arg;
+    if (j->state == JOB_PREPARE || j->state == JOB_START) {
+        bool prepare = j->state == JOB_PREPARE;
+        CLEANUP_FREE char *who = silent_members(j);
+        job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE,
+                 "the ranks were not %s within %d s by %s; look at the musterd there",
+                 prepare ? "prepared" : "started",
+                 (prepare ? PREPARE_BOUND_MS : START_BOUND_MS) / 1000, who);
+        return;
+    }
     CLEANUP_FREE char *text = waiting_text(j);
     job_fail(j, VERDICT_ORDER, VERDICT_OWN_FAILURE, "gave up after %u s (--wait): %s",
              j->opts->wait_ms / 1000, text);
 }
 
+static void on_run_over(evutil_socket_t fd, short what, void *arg)
+{
+    struct job *j = arg;
+    job_fail(j, VERDICT_ORDER, VERDICT_TIMEOUT,
+             "the ranks ran longer than --timeout %g s", j->opts->timeout_ms / 1e3);
+}
+
+// No proof from some members: they are named, and left.
+static void stop_is_over(struct job *j)
+{
+    for (uint32_t i = 0; i < j->group.n; i++) {
+        struct group_member *m = &j->group.v[i];
+        CLEANUP_FREE char *name = group_member_text(m);
+        if (m->hosts && !m->stopped)
+            log_warn(j->conf.log,
+                     "member %s gave no proof that its ranks are gone; it was left",
+                     name);
+    }
+    for (uint32_t r = 0; r < j->nranks; r++)
+        job_rank_gone(j, r, "no answer");
+    job_event(j, JOB_EV_STOPPED);
+}
+
+// A reader of ours that is slow (a pager) may take its time, agents may not.
+static void drain_is_over(struct job *j)
+{
+    bool interrupted = j->interrupts > 0;
+    if (!interrupted && (j->printed != j->drained || output_waits(j->output))) {
+        j->drained = j->printed;
+        loop_timer_arm(j->stop_timer, DRAIN_BOUND_MS);
+        return;
+    }
+    const char *why = interrupted ? "nobody read it after the interrupt"
+                                  : "an agent did not send the end of it";
+    log_warn(j->conf.log, "output is dropped: %s", why);
+    job_output_lost(j, why);
+    job_event(j, JOB_EV_DRAINED);
+}
+
 static void on_stop_over(evutil_socket_t fd, short what, void *arg)
 {
     struct job *j = arg;
-    for (uint32_t i = 0; j->state == JOB_STOP && i < j->group.n; i++) {
-        struct group_member *m = &j->group.v[i];
-        if (m->hosts && !m->stopped)
-            log_warn(
-                j->conf.log,
-                "member %s (%s) gave no proof that its ranks are gone; it was left",
-                m->member->name, m->address);
-    }
-    if (j->state == JOB_STOP) {
-        for (uint32_t r = 0; r < j->nranks; r++)
-            job_rank_gone(j, r, "no answer");
-        job_event(j, JOB_EV_STOPPED);
-    } else {
-        job_event(j, JOB_EV_CLOSED);
+    switch (j->state) {
+    case JOB_STOP: stop_is_over(j); break;
+    case JOB_DRAIN: drain_is_over(j); break;
+    default: job_event(j, JOB_EV_CLOSED); break;
     }
 }
 
@@ -293,6 +398,7 @@ struct job *job_create(const struct job_conf *conf, struct err *err)
     j->progress = progress_create(2, conf->opts->quiet);
     j->wait_timer = loop_timer(conf->base, on_wait_over, j);
     j->stop_timer = loop_timer(conf->base, on_stop_over, j);
+    j->run_timer = loop_timer(conf->base, on_run_over, j);
     j->tick = loop_timer(conf->base, on_tick, j);
     if (job_discover_start(j, err) < 0) {
         job_destroy(j);
@@ -309,7 +415,7 @@ void job_destroy(struct job *j)
         return;
     branch_destroy(j->branch);
     if (j->local_agent > 0)
-        waitpid(j->local_agent, NULL, 0); // its link is closed: it ends
+        local_agent_end(j->local_agent);
     source_destroy(j->source);
     output_destroy(j->output);
     coll_destroy(j->colls);
@@ -323,11 +429,13 @@ void job_destroy(struct job *j)
     group_free(&j->group);
     loop_timer_free(j->wait_timer);
     loop_timer_free(j->stop_timer);
+    loop_timer_free(j->run_timer);
     loop_timer_free(j->tick);
     progress_destroy(j->progress);
     verdict_free(&j->verdict);
     free(j->ranks);
-    free(j->output_lost);
+    strv_free(&j->findings);
+    free(j->lost_output);
     free(j->nspace);
     free(j->key);
     free(j);
@@ -341,8 +449,8 @@ void job_interrupt(struct job *j, int signo)
                  sigabbrev_np(signo));
     else if (j->state == JOB_STOP)
         send_stop(j, 0);
-    if (j->interrupts > 1 && j->state == JOB_DRAIN)
-        job_event(j, JOB_EV_DRAINED); // nobody reads the output any more
+    if (j->state == JOB_DRAIN)
+        loop_timer_arm(j->stop_timer, j->interrupts > 1 ? 0 : INTERRUPTED_DRAIN_MS);
     if (j->interrupts > 2)
         job_event(j, j->state == JOB_STOP ? JOB_EV_STOPPED : JOB_EV_CLOSED);
 }

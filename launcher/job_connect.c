@@ -45,6 +45,11 @@ static void connected_if_all(struct job *j)
 void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *hello)
 {
     struct group_member *m = group_at(&j->group, vertex);
+    if (j->state != JOB_CONNECT || m->state != GROUP_FOUND) {
+        log_warn(j->conf.log, "dropped ATTACHED from member %s: it was attached before",
+                 m->member->name);
+        return;
+    }
     if (hello->incarnation.len != ROLL_INCARNATION_BYTES) {
         job_member_missing(j, vertex, "its agent's greeting has no incarnation", true);
         return;
@@ -89,8 +94,8 @@ static char *ranks_text(const struct job *j, uint32_t member)
                           : xasprintf("%u spawned ranks are", spawned);
 }
 
-// A loss ends the job, unless its ranks had all ended well: then it only cannot be proven
-// that nothing is left there.
+// A loss ends the job, unless its ranks had all ended well: then it only cannot be
+// proven that nothing is left there.
 static void tell_loss(struct job *j, uint32_t member, const char *why)
 {
     CLEANUP_FREE char *name = group_member_text(&j->group.v[member]);

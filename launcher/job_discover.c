@@ -24,9 +24,12 @@ static bool enough_slots(struct job *j, struct err *err)
     const struct map_request *rq = &j->opts->map;
     if (rq->oversubscribe || rq->ranks <= have)
         return true;
-    err_set(err,
-            "not enough slots: %u ranks wanted (-n), the %u members of %s have %llu",
-            rq->ranks, j->group.n, j->opts->source.text, (unsigned long long)have);
+    err_set(
+        err,
+        "not enough slots: %u ranks wanted (-n), %u member(s) of %s have %llu; "
+        "ask for fewer ranks, give members more slots (name:N, slots=N, --slots), or "
+        "say --oversubscribe",
+        rq->ranks, j->group.n, j->opts->source.text, (unsigned long long)have);
     return false;
 }
 

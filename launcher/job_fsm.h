@@ -2,9 +2,9 @@
 //
 //   DISCOVER --found--> CONNECT --connected--> PREPARE --ready--> START --started--> RUN
 //   RUN --ended--> STOP --stopped--> DRAIN --drained--> CLOSE --closed--> DONE
-// A cause (a failure, a signal, a time-out) leads from DISCOVER and CONNECT to CLOSE, and
-// from PREPARE, START and RUN to STOP: there ranks may exist, and each agent has to prove
-// that none is left.
+// A cause (a failure, a signal, a time-out) leads from DISCOVER and CONNECT to CLOSE,
+// and from PREPARE, START and RUN to STOP: there ranks may exist, and each agent has to
+// prove that none is left.
 #ifndef MUSTER_LAUNCHER_JOB_FSM_H
 #define MUSTER_LAUNCHER_JOB_FSM_H
 
@@ -34,7 +34,8 @@ enum job_event {
     JOB_EVENTS,
 };
 
-// The state after `ev`; the same state when the event means nothing there (a late answer).
+// The state after `ev`; the same state when the event means nothing there (a late
+// answer).
 enum job_state job_fsm_next(enum job_state s, enum job_event ev);
 const char *job_state_name(enum job_state s);
 const char *job_event_name(enum job_event ev);

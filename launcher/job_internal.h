@@ -58,7 +58,7 @@ struct job {
     struct namestore *names;
     struct job_names_bound *name_bounds; // utlist
     struct output *output;
-    char *output_lost; // why, when it could not be written
+    char *lost_output; // why not all of it reached the user; NULL: nothing is known
     struct job_rank *ranks;
     uint32_t nranks; // of all worlds
     uint32_t exited;
@@ -69,11 +69,15 @@ struct job {
     bool crowded; // was told: spawned ranks found no free slots
     bool pmix_used;
     uint32_t master_port;
+    struct strv findings; // of pods, that were told
     unsigned interrupts;
     uint64_t stop_ms; // when STOP was sent
+    uint64_t printed; // bytes of output that came
+    uint64_t drained; // as `printed`, when the drain's timer was armed
 
-    struct event *wait_timer; // bound of discover and connect
-    struct event *stop_timer; // bound of stop and close
+    struct event *wait_timer; // bound of discover and connect, of prepare, of start
+    struct event *stop_timer; // bound of stop, drain and close
+    struct event *run_timer;  // --timeout
     struct event *tick;       // progress
     struct progress *progress;
 };
@@ -96,6 +100,10 @@ void job_progress_end(struct job *j);
 void job_add_ranks(struct job *j, const struct job_world *world, const struct map *map);
 // The namespace of a rank.
 const char *job_rank_nspace(const struct job *j, uint32_t number);
+// Position of the first world hosted by a vertex, NULL when it hosts none.
+const struct map_position *job_position(const struct job *j, uint32_t vertex);
+// Is it a rank, and does it run at this vertex? What comes from the network may lie.
+bool job_rank_is_at(const struct job *j, uint32_t vertex, uint32_t number);
 
 // job_discover.c: the way to a whole group.
 int job_discover_start(struct job *j, struct err *err);
@@ -140,8 +148,12 @@ void job_spawn_end(struct job *j);
 
 // job_output.c: what ranks print.
 void job_output_start(struct job *j);
+// Not all of it reached the user: a good end is none then.
+void job_output_lost(struct job *j, const char *why);
 
 // local_agent.c: musterd for a run without a group.
 pid_t local_agent_start(int *fd, struct err *err);
+// Its link is closed: it ends by itself, or is killed after some seconds.
+void local_agent_end(pid_t pid);
 
 #endif

@@ -23,21 +23,24 @@ static void on_drained(void *arg)
 
 // A job is not killed for a log that cannot be written; but it did not go well, unless the
 // reader simply had enough (EPIPE).
-static void on_broken(void *arg, int fd, int errnum)
+static void on_broken(void *arg, const char *name, int errnum)
 {
     struct job *j = arg;
-    const char *name = fd == 1 ? "stdout" : "stderr";
-    log_warn(j->conf.log,
-             "cannot write to %s: %s; the ranks' output is dropped from here", name,
-             strerror(errnum));
-    if (errnum == EPIPE || j->output_lost != NULL)
-        return;
-    j->output_lost = xasprintf("output of the ranks was lost: cannot write to %s: %s",
-                               name, strerror(errnum));
+    CLEANUP_FREE char *why =
+        xasprintf("cannot write to %s: %s", name, strerror(errnum));
+    log_warn(j->conf.log, "%s; what ranks print there is dropped from here", why);
+    if (errnum != EPIPE)
+        job_output_lost(j, why);
+}
+
+void job_output_lost(struct job *j, const char *why)
+{
+    if (j->lost_output == NULL)
+        j->lost_output = xstrdup(why);
 }
 
 void job_output_start(struct job *j)
 {
     static const struct output_ops ops = {on_credit, on_drained, on_broken};
-    j->output = output_create(j->conf.base, 1, 2, j->nranks, &ops, j);
+    j->output = output_create(j->conf.base, 1, 2, j->nranks, &j->opts->output, &ops, j);
 }

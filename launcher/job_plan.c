@@ -109,7 +109,7 @@ static Muster__Prepare *make_world(const struct roll *roll, const struct map *ma
     p->job_key = xstrdup(roll->job_key);
     p->n_env = o->env.n;
     p->env = copy_strings(o->env.v, p->n_env);
-    p->pmix = strcmp(o->pmi, "pmix") == 0;
+    p->pmix = strcmp(o->pmi, "pmix") == 0 || strcmp(o->pmi, "auto") == 0;
     p->grace_ms = o->grace_ms;
     p->universe_size = map->slots > map->ranks ? map->slots : map->ranks;
     p->loopback = all_loopback(roll);
@@ -121,6 +121,7 @@ Muster__Prepare *job_plan_prepare(const struct roll *roll, const struct map *map
                                   const struct opts *o, const char *nspace)
 {
     Muster__Prepare *p = make_world(roll, map, o, nspace);
+    p->pmi1 = strcmp(o->pmi, "pmi1") == 0 || strcmp(o->pmi, "auto") == 0;
     p->n_apps = 1;
     p->apps = xcalloc(1, sizeof(Muster__App *));
     p->apps[0] =

@@ -1,6 +1,7 @@
 // Frames from below: what agents report of an attempt.
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "common/log.h"
@@ -73,7 +74,7 @@ static void check_idle_exits(struct job *j)
 static void on_exited(struct job *j, const struct frame *f)
 {
     Muster__Exited *m = msg_unpack(f, &muster__exited__descriptor, NULL);
-    if (m == NULL || !note_exit(j, m->rank)) {
+    if (m == NULL || !job_rank_is_at(j, f->src, m->rank) || !note_exit(j, m->rank)) {
         msg_free(m);
         return;
     }
@@ -84,17 +85,21 @@ static void on_exited(struct job *j, const struct frame *f)
     events_write(j->conf.events, "exited",
                  json_pack("{s:i, s:s, s:i, s:i}", "rank", (int)m->rank, "member",
                            t.member, "pid", (int)m->pid, "status", (int)m->status));
-    // SIGKILL is not what a stop begins with: somebody else's (the kernel, out of memory).
     bool bad = m->status != 0 || (m->pmix_connected && !m->pmix_finalized);
     if (j->state < JOB_STOP && bad)
         job_notify_ended(j, m->rank,
                          WIFSIGNALED(m->status)
                              ? MUSTER__NOTIFY__ENDED__SIGNALED
                              : MUSTER__NOTIFY__ENDED__WITHOUT_FINALIZE);
+    // SIGKILL is not what a stop begins with: somebody else's (the kernel, out of
+    // memory).
     bool counts = j->state < JOB_STOP || (job_settling(j) && m->status == SIGKILL);
-    if (counts &&
-        verdict_exit(&j->verdict, &t, m->status, m->pmix_connected, m->pmix_finalized))
+    if (counts && verdict_exit(&j->verdict, &t, m->status, m->pmix_connected,
+                               m->pmix_finalized)) {
+        if (m->oom_kills > 0)
+            verdict_out_of_memory(&j->verdict, m->rank, m->oom_kills);
         job_event(j, JOB_EV_CAUSE);
+    }
     // Whatever it is part of waits for it in vain now; without PMIx others need not.
     if (m->status != 0 || m->pmix_connected) {
         CLEANUP_FREE char *why = xasprintf("rank %u is gone", rank->rank);
@@ -105,6 +110,17 @@ static void on_exited(struct job *j, const struct frame *f)
     all_exited(j);
 }
 
+// The same on many members is told once.
+static void tell_finding(struct job *j, const struct group_member *m, const char *text)
+{
+    for (size_t i = 0; i < j->findings.n; i++)
+        if (strcmp(j->findings.v[i], text) == 0)
+            return;
+    strv_add(&j->findings, text);
+    CLEANUP_FREE char *name = group_member_text(m);
+    log_warn(j->conf.log, "member %s (told once): %s", name, text);
+}
+
 static void on_ready(struct job *j, const struct frame *f, struct group_member *m)
 {
     Muster__Ready *msg = msg_unpack(f, &muster__ready__descriptor, NULL);
@@ -113,8 +129,10 @@ static void on_ready(struct job *j, const struct frame *f, struct group_member *
         job_spawn_ready(j, msg);
     else if (msg != NULL && j->map.positions[0].member + 1 == f->src)
         j->master_port = msg->master_port;
+    for (size_t i = 0; msg != NULL && !m->ready && i < msg->n_warnings; i++)
+        tell_finding(j, m, msg->warnings[i]);
     msg_free(msg);
-    if (world > 0 || m->ready)
+    if (world > 0 || m->ready || job_position(j, f->src) == NULL)
         return;
     m->ready = true;
     if (++j->ready == j->map.npositions)
@@ -125,10 +143,11 @@ static void on_failed(struct job *j, const struct frame *f, struct group_member 
 {
     Muster__Failed *msg = msg_unpack(f, &muster__failed__descriptor, NULL);
     CLEANUP_FREE char *name = group_member_text(m);
+    bool counts = j->state < JOB_STOP || job_settling(j);
     if (msg != NULL && msg->world > 0) {
         CLEANUP_FREE char *why = xasprintf("member %s: %s", name, msg->text);
         job_spawn_failed(j, msg->world, why);
-    } else if (msg != NULL)
+    } else if (msg != NULL && counts)
         job_fail(j, VERDICT_LOSS,
                  msg->code > 0 && msg->code < 256 ? (int)msg->code
                                                   : VERDICT_OWN_FAILURE,
@@ -141,7 +160,7 @@ static void on_started(struct job *j, const struct frame *f, struct group_member
     Muster__Started *msg = msg_unpack(f, &muster__started__descriptor, NULL);
     for (size_t i = 0; msg != NULL && i < msg->n_ranks; i++) {
         uint32_t rank = msg->ranks[i]->rank;
-        if (rank >= j->nranks || j->ranks[rank].started)
+        if (!job_rank_is_at(j, f->src, rank) || j->ranks[rank].started)
             continue;
         j->ranks[rank].pid = msg->ranks[i]->pid;
         j->ranks[rank].started = true;
@@ -153,7 +172,7 @@ static void on_started(struct job *j, const struct frame *f, struct group_member
     }
     bool first = msg != NULL && msg->n_ranks > 0 && msg->ranks[0]->rank < j->map.ranks;
     msg_free(msg);
-    if (m->started || !first)
+    if (m->started || !first || job_position(j, f->src) == NULL)
         return;
     m->started = true;
     if (++j->started == j->map.npositions)
@@ -194,11 +213,13 @@ static void on_stopped(struct job *j, const struct frame *f, struct group_member
 static void on_output(struct job *j, const struct frame *f)
 {
     Muster__Output *m = msg_unpack(f, &muster__output__descriptor, NULL);
-    job_progress_end(j);
-    if (m != NULL && m->data.len > 0)
-        output_data(j->output, m->rank, m->stream, m->data.data, m->data.len);
-    if (m != NULL && m->eof)
-        output_eof(j->output, m->rank, m->stream);
+    if (m != NULL && job_rank_is_at(j, f->src, m->rank)) {
+        j->printed += m->data.len;
+        if (m->data.len > 0)
+            output_data(j->output, m->rank, m->stream, m->data.data, m->data.len);
+        if (m->eof)
+            output_eof(j->output, m->rank, m->stream);
+    }
     msg_free(m);
 }
 
@@ -206,7 +227,7 @@ static void on_abort(struct job *j, const struct frame *f)
 {
     Muster__Abort *m = msg_unpack(f, &muster__abort__descriptor, NULL);
     long number = m != NULL ? job_rank_number(j, m->nspace, m->rank) : -1;
-    if (number >= 0) {
+    if (number >= 0 && job_rank_is_at(j, f->src, (uint32_t)number)) {
         struct verdict_rank t = job_rank_text(j, (uint32_t)number);
         if (j->state < JOB_STOP)
             job_notify_ended(j, (uint32_t)number, MUSTER__NOTIFY__ENDED__ABORTED);
@@ -247,7 +268,7 @@ static void forward(struct job *j, const struct frame *f)
 // What belongs to the attempt: nothing of it is heard before it was prepared.
 static void attempt_frame(struct job *j, const struct frame *f, struct group_member *m)
 {
-    if (j->prepare == NULL || f->job != j->id || f->attempt != 1) {
+    if (j->prepare == NULL || f->attempt != 1) {
         log_debug(j->conf.log, "dropped %s of another attempt",
                   frame_kind_name(f->kind));
         return;

@@ -18,12 +18,14 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/job_plan.c %D%/job_plan.h \
 	%D%/job_spawn.c \
 	%D%/job_up.c \
+	%D%/lines.c %D%/lines.h \
 	%D%/local_agent.c \
 	%D%/map.c %D%/map.h \
 	%D%/opts.c %D%/opts.h \
 	%D%/output.c %D%/output.h \
 	%D%/progress.c %D%/progress.h \
 	%D%/roll_print.c %D%/roll_print.h \
+	%D%/sink.c %D%/sink.h \
 	%D%/source_opts.c %D%/source_opts.h \
 	%D%/verdict.c %D%/verdict.h
 launcher_muster_SOURCES = %D%/main.c

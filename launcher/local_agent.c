@@ -1,33 +1,28 @@
 // musterd as a child, for a run on this machine without agents and keys.
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/loop.h"
 #include "common/mem.h"
 #include "common/proc.h"
 #include "launcher/job_internal.h"
 
-extern char **environ;
+enum { END_MS = 10000, LOOK_MS = 2 }; // above the agent's own bound for its keepers
 
-// Beside this program, where it was installed, or in the build tree.
 static char *find_musterd(struct err *err)
 {
     static const char *const places[] = {"musterd", "../sbin/musterd",
                                          "../agent/musterd"};
-    char self[4096];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[n > 0 ? n : 0] = '\0';
-    char *slash = strrchr(self, '/');
-    if (slash != NULL)
-        *slash = '\0';
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        CLEANUP_FREE char *path = xasprintf("%s/%s", self, places[i]);
-        if (access(path, X_OK) == 0)
-            return STEAL(path);
-    }
-    char *path = proc_resolve("musterd", getenv("PATH"), NULL, err);
+    char *path = proc_find_beside(places, sizeof places / sizeof *places);
+    if (path != NULL)
+        return path;
+    path = proc_resolve("musterd", getenv("PATH"), NULL, err);
     err_prefix(err, "this machine's agent");
     return path;
 }
@@ -60,4 +55,14 @@ pid_t local_agent_start(int *fd, struct err *err)
     }
     *fd = sv[0];
     return pid;
+}
+
+void local_agent_end(pid_t pid)
+{
+    uint64_t end = loop_now_ms() + END_MS;
+    while (waitpid(pid, NULL, WNOHANG) == 0) {
+        if (loop_now_ms() >= end)
+            kill(pid, SIGKILL);
+        poll(NULL, 0, LOOK_MS);
+    }
 }

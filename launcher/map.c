@@ -72,6 +72,20 @@ static void map_slots(const struct map_member *m, uint32_t n, uint32_t want,
     }
 }
 
+static int check_nodes(const struct map_member *m, const struct map *map,
+                       struct err *err)
+{
+    for (uint32_t i = 0; i < map->npositions; i++) {
+        const struct map_position *p = &map->positions[i];
+        if (p->count <= MAP_NODE_RANKS_MAX)
+            continue;
+        err_set(err, "%u ranks on %s: a member can host at most %d", p->count,
+                m[p->member].name, MAP_NODE_RANKS_MAX);
+        return -1;
+    }
+    return 0;
+}
+
 int map_block(const struct map_member *members, uint32_t n,
               const struct map_request *rq, struct map *map, struct err *err)
 {
@@ -97,14 +111,16 @@ int map_block(const struct map_member *members, uint32_t n,
         return too_few(members, n, have, want, err);
     *map = (struct map){.positions = xcalloc(n, sizeof *map->positions),
                         .slots = have > UINT32_MAX ? UINT32_MAX : (uint32_t)have};
-    if (rq->ppn == 0) {
+    int rc = 0;
+    if (rq->ppn == 0)
         map_slots(members, n, (uint32_t)want, have, map);
-        return 0;
-    }
-    if (map_ppn(members, n, rq, (uint32_t)want, map, err) == 0)
-        return 0;
-    map_free(map);
-    return -1;
+    else
+        rc = map_ppn(members, n, rq, (uint32_t)want, map, err);
+    if (rc == 0)
+        rc = check_nodes(members, map, err);
+    if (rc < 0)
+        map_free(map);
+    return rc;
 }
 
 uint32_t map_position_of(const struct map *map, uint32_t rank)

@@ -1,8 +1,8 @@
 // From members and their slots to positions and ranks. Pure.
 //
-// Block mapping by slots, as mpirun does by default: ranks fill the first member's slots,
-// then the second's. With ppn every member gets that many. Members that get no ranks have no
-// position.
+// Block mapping by slots, as mpirun does by default: ranks fill the first member's
+// slots, then the second's. With ppn every member gets that many. Members that get no
+// ranks have no position.
 #ifndef MUSTER_LAUNCHER_MAP_H
 #define MUSTER_LAUNCHER_MAP_H
 
@@ -34,7 +34,10 @@ struct map {
     uint32_t slots; // of the whole group
 };
 
-enum { MAP_RANKS_MAX = 1 << 20 };
+enum {
+    MAP_RANKS_MAX = 1 << 20,
+    MAP_NODE_RANKS_MAX = 65535, // PMIX_LOCAL_RANK is a uint16
+};
 
 int map_block(const struct map_member *members, uint32_t n,
               const struct map_request *rq, struct map *map, struct err *err);
@@ -45,9 +48,9 @@ void map_free(struct map *map);
 // libpmix 4.2 writes past a buffer when it packs node names of 57 bytes or more.
 enum { MAP_NODE_NAME_MAX = 56 };
 
-// Node names that ranks see: the hostnames when they are all different, not empty and at
-// most MAP_NODE_NAME_MAX bytes, else the members' names under the same condition, else the addresses.
-// `out` gets n borrowed pointers.
+// Node names that ranks see: the hostnames when they are all different, not empty and
+// at most MAP_NODE_NAME_MAX bytes, else the members' names under the same condition,
+// else the addresses. `out` gets n borrowed pointers.
 struct map_node {
     const char *hostname, *name, *address;
 };

@@ -7,8 +7,15 @@
 #include <string.h>
 
 #include "common/mem.h"
+#include "config.h"
 #include "launcher/source_opts.h"
 #include "wire/tree.h"
+
+#ifdef HAVE_PMIX
+#define PMI_DEFAULT "auto" // PMIx and PMI-1
+#else
+#define PMI_DEFAULT "pmi1" // built without muster-pmixd
+#endif
 
 enum {
     KEY_PPN = 0x100,
@@ -22,6 +29,11 @@ enum {
     KEY_GRACE,
     KEY_ORPHAN_GRACE,
     KEY_FANOUT,
+    KEY_TAG,
+    KEY_TIMESTAMP,
+    KEY_OUTPUT,
+    KEY_MERGE,
+    KEY_TIMEOUT,
 };
 
 static const struct argp_option options[] = {
@@ -35,8 +47,8 @@ static const struct argp_option options[] = {
      "Set NAME for the ranks; without a value: as it is here", 3},
     {"wdir", KEY_WDIR, "DIR", 0,
      "Working directory of the ranks (default: the agent's)", 3},
-    {"pmi", KEY_PMI, "pmix|none", 0, "What ranks find each other with (default: pmix)",
-     3},
+    {"pmi", KEY_PMI, "auto|pmix|pmi1|none", 0,
+     "What ranks find each other with (default: " PMI_DEFAULT ")", 3},
     {"key", KEY_KEY, "DIR", 0,
      "Key ring of the group (default: $MUSTER_KEY_DIR, else /etc/muster/ssh)", 4},
     {"wait", KEY_WAIT, "SECONDS", 0,
@@ -44,7 +56,16 @@ static const struct argp_option options[] = {
     {"grace", KEY_GRACE, "SECONDS", 0, "Between SIGTERM and SIGKILL (default: 10)", 4},
     {"orphan-grace", KEY_ORPHAN_GRACE, "SECONDS", 0,
      "How long agents keep the ranks of a launcher that is gone (default: 10)", 4},
+    {"timeout", KEY_TIMEOUT, "SECONDS", 0,
+     "Stop the job after so long, counted from the start of the ranks; exit code 124",
+     4},
     {"fanout", KEY_FANOUT, "K", 0, "Children of a vertex of the tree (default: 64)", 4},
+    {"tag-output", KEY_TAG, NULL, 0, "Begin each line with [RANK]<stdout>: ", 5},
+    {"timestamp-output", KEY_TIMESTAMP, NULL, 0, "Begin each line with the time (UTC)",
+     5},
+    {"merge-stderr-to-stdout", KEY_MERGE, NULL, 0, "Ranks' stderr goes to stdout", 5},
+    {"output", KEY_OUTPUT, "DIR", 0,
+     "Write to DIR/rank.N.out and DIR/rank.N.err instead of stdout and stderr", 5},
     {"events", KEY_EVENTS, "FILE", 0, "Write every state change as a JSON line", 5},
     {"quiet", 'q', NULL, 0, "No progress, no summary: errors only", 5},
     {"verbose", 'v', NULL, 0, "Log what happens", 5},
@@ -90,9 +111,12 @@ static void forward(struct argp_state *state, struct opts *o, const char *text)
 
 static void check_pmi(struct argp_state *state, struct opts *o, const char *text)
 {
-    if (strcmp(text, "pmix") != 0 && strcmp(text, "none") != 0)
-        argp_error(state, "--pmi %s: pmix or none", text);
-    o->pmi = text;
+    static const char *const known[] = {"auto", "pmix", "pmi1", "none"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(text, known[i]) == 0)
+            o->pmi = known[i];
+    if (strcmp(text, o->pmi) != 0)
+        argp_error(state, "--pmi %s: auto, pmix, pmi1 or none", text);
 }
 
 static void take_program(struct argp_state *state, struct opts *o)
@@ -124,6 +148,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->orphan_grace_ms = seconds(state, "--orphan-grace", arg);
         return 0;
     case KEY_FANOUT: o->fanout = number(state, "--fanout", arg, 1, 65536); return 0;
+    case KEY_TIMEOUT: o->timeout_ms = seconds(state, "--timeout", arg); return 0;
+    case KEY_TAG: o->output.tag = true; return 0;
+    case KEY_TIMESTAMP: o->output.timestamp = true; return 0;
+    case KEY_MERGE: o->output.merge = true; return 0;
+    case KEY_OUTPUT: o->output.dir = arg; return 0;
     case ARGP_KEY_ARG: take_program(state, o); return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "which program? none was given"); return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -161,7 +190,7 @@ int opts_parse(struct opts *o, int argc, char **argv, int *code)
         .args_doc = "PROGRAM [ARG...]",
         .doc = "Start PROGRAM on the ranks of a pod group and see it through.",
         .children = children};
-    *o = (struct opts){.pmi = "pmix",
+    *o = (struct opts){.pmi = PMI_DEFAULT,
                        .wait_ms = 300000,
                        .grace_ms = 10000,
                        .orphan_grace_ms = 10000,

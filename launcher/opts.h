@@ -8,6 +8,7 @@
 #include "common/strv.h"
 #include "hostfile/source.h"
 #include "launcher/map.h"
+#include "launcher/output.h"
 #include "launcher/source_opts.h"
 
 struct opts {
@@ -15,14 +16,16 @@ struct opts {
     struct source_spec source; // of `from`
     uint32_t members;          // --members: how many the group has; 0: not said
     struct map_request map;
-    const char *key;          // --key: key ring directory; NULL: the default
-    const char *events;       // --events
-    const char *wdir;         // --wdir
-    const char *pmi;          // --pmi: "pmix" or "none"
-    struct strv env;          // -x: NAME=VALUE
-    uint32_t wait_ms;         // --wait: bound for finding and connecting members
-    uint32_t grace_ms;        // --grace: SIGTERM to SIGKILL
-    uint32_t orphan_grace_ms; // --orphan-grace
+    const char *key;            // --key: key ring directory; NULL: the default
+    const char *events;         // --events
+    const char *wdir;           // --wdir
+    const char *pmi;            // --pmi: "auto", "pmix", "pmi1" or "none"
+    struct strv env;            // -x: NAME=VALUE
+    struct output_style output; // --tag-output and its kin
+    uint32_t wait_ms;           // --wait: bound for finding and connecting members
+    uint32_t grace_ms;          // --grace: SIGTERM to SIGKILL
+    uint32_t orphan_grace_ms;   // --orphan-grace
+    uint32_t timeout_ms;        // --timeout: of the ranks' run; 0: none
     uint32_t fanout;
     bool quiet, verbose;
     char **argv; // the program and its arguments; borrowed from main's argv

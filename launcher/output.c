@@ -1,175 +1,99 @@
-// Whole lines of many ranks to two file descriptors.
+// Whole lines of many ranks to where the user wants them.
 #include "launcher/output.h"
 
 #include <errno.h>
-#include <event2/event.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "common/buf.h"
 #include "common/mem.h"
-
-enum { PIECE = 4096 }; // a pipe that polls writable takes this much without blocking
-
-// How a sink is written without ever blocking the loop.
-enum sink_kind {
-    SINK_FILE,        // a regular file: plain writes
-    SINK_NONBLOCKING, // a terminal or pipe, opened anew: O_NONBLOCK for us alone
-    SINK_SOCKET,      // MSG_DONTWAIT
-    SINK_POLLED,      // could not be opened anew: pieces, when it polls writable
-};
+#include "launcher/lines.h"
+#include "launcher/sink.h"
 
 struct stream {
-    struct buf line; // an unfinished line
+    struct lines lines;
     bool eof;
-};
-
-// Bytes of one stream in a sink's queue, in order.
-struct owed {
-    uint32_t rank;
-    unsigned stream;
-    size_t bytes;
-};
-
-struct sink {
-    struct output *output;
-    enum sink_kind kind;
-    int fd;    // the user's, borrowed
-    int write; // what is written to; owned when it is another one
-    bool broken;
-    struct event *writable;
-    struct buf queue;
-    struct buf owed; // struct owed[]
+    bool made;   // its file was made
+    bool broken; // its file cannot be written
 };
 
 struct output {
-    struct event_base *base;
+    struct output_style style;
     const struct output_ops *ops;
     void *arg;
     struct stream *streams; // [rank * 2 + (stream - 1)]
     uint32_t ranks, open;
-    struct sink sinks[2];
+    bool joined; // stdout and stderr are one file: all goes through the first sink
+    struct sink *sinks[2];
 };
 
-// Gives back credit for `n` bytes that went out of the sink's front.
-static void pay(struct sink *s, size_t n)
+static void on_paid(void *arg, uint32_t rank, unsigned stream, size_t bytes)
 {
-    struct output *o = s->output;
-    while (n > 0 && buf_len(&s->owed) > 0) {
-        struct owed *first = (struct owed *)(void *)buf_data(&s->owed);
-        size_t part = first->bytes < n ? first->bytes : n;
-        first->bytes -= part;
-        n -= part;
-        struct owed now = *first;
-        if (now.bytes == 0)
-            buf_take(&s->owed, sizeof now);
-        if (now.rank != UINT32_MAX)
-            o->ops->credit(o->arg, now.rank, now.stream, part);
-    }
+    struct output *o = arg;
+    o->ops->credit(o->arg, rank, stream, bytes);
 }
 
-static ssize_t write_now(struct sink *s, size_t n)
+static void on_idle(void *arg)
 {
-    if (s->broken)
-        return (ssize_t)n;
-    if (s->kind == SINK_SOCKET)
-        return send(s->write, buf_data(&s->queue), n, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (s->kind == SINK_POLLED) {
-        struct pollfd p = {.fd = s->write, .events = POLLOUT};
-        n = n < PIECE ? n : PIECE;
-        if (poll(&p, 1, 0) <= 0) {
-            errno = EAGAIN;
-            return -1;
-        }
-    }
-    return write(s->write, buf_data(&s->queue), n);
-}
-
-static bool write_once(struct sink *s)
-{
-    size_t want = buf_len(&s->queue);
-    ssize_t n = write_now(s, want);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return false;
-    if (n < 0) {
-        s->broken = true;
-        s->output->ops->broken(s->output->arg, s->fd, errno);
-        n = (ssize_t)want;
-    }
-    buf_take(&s->queue, (size_t)n);
-    pay(s, (size_t)n);
-    return true;
-}
-
-static void flush(struct sink *s)
-{
-    struct output *o = s->output;
-    bool was = buf_len(&s->queue) > 0;
-    while (buf_len(&s->queue) > 0 && write_once(s))
-        ;
-    if (buf_len(&s->queue) > 0)
-        event_add(s->writable, NULL);
-    else if (was && output_is_drained(o))
+    struct output *o = arg;
+    if (output_is_drained(o))
         o->ops->drained(o->arg);
 }
 
-static void on_writable(evutil_socket_t fd, short what, void *arg)
+static void on_out_broken(void *arg, int errnum)
 {
-    flush(arg);
+    struct output *o = arg;
+    o->ops->broken(o->arg, "stdout", errnum);
 }
 
-// O_NONBLOCK belongs to the open file, which the shell and others share: so another one.
-static int open_anew(int fd)
+static void on_err_broken(void *arg, int errnum)
 {
-    char path[32];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    struct output *o = arg;
+    o->ops->broken(o->arg, "stderr", errnum);
 }
 
-static void open_sink(struct output *o, struct sink *s, int fd)
+static const struct sink_ops out_ops = {on_paid, on_idle, on_out_broken};
+static const struct sink_ops err_ops = {on_paid, on_idle, on_err_broken};
+
+int output_make_dir(const struct output_style *style, struct err *err)
 {
-    struct stat st = {0};
-    s->output = o;
-    s->fd = s->write = fd;
-    s->kind = SINK_POLLED;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-        s->kind = SINK_FILE;
-    else if (S_ISSOCK(st.st_mode))
-        s->kind = SINK_SOCKET;
-    else if ((s->write = open_anew(fd)) >= 0)
-        s->kind = SINK_NONBLOCKING;
-    else
-        s->write = fd;
-    s->writable = event_new(o->base, s->write, EV_WRITE, on_writable, s);
+    const char *dir = style->dir;
+    struct stat st;
+    if (dir == NULL || mkdir(dir, 0777) == 0)
+        return 0;
+    if (errno == EEXIST && stat(dir, &st) == 0 && !S_ISDIR(st.st_mode))
+        errno = ENOTDIR;
+    if (errno == EEXIST && access(dir, W_OK | X_OK) == 0)
+        return 0;
+    err_set_errno(err, errno, "--output %s: cannot write there", dir);
+    return -1;
 }
 
-static void close_sink(struct sink *s)
+static bool same_file(int a, int b)
 {
-    event_free(s->writable);
-    if (s->write != s->fd)
-        close(s->write);
-    buf_free(&s->queue);
-    buf_free(&s->owed);
+    struct stat x, y;
+    return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino;
 }
 
 struct output *output_create(struct event_base *base, int out_fd, int err_fd,
-                             uint32_t ranks, const struct output_ops *ops, void *arg)
+                             uint32_t ranks, const struct output_style *style,
+                             const struct output_ops *ops, void *arg)
 {
     struct output *o = xcalloc(1, sizeof *o);
-    o->base = base;
+    o->style = *style;
     o->ops = ops;
     o->arg = arg;
     o->ranks = ranks;
     o->open = ranks * 2;
     o->streams = xcalloc((size_t)ranks * 2, sizeof *o->streams);
-    open_sink(o, &o->sinks[0], out_fd);
-    open_sink(o, &o->sinks[1], err_fd);
+    o->sinks[0] = sink_create(base, out_fd, &out_ops, o);
+    o->sinks[1] = sink_create(base, err_fd, &err_ops, o);
+    o->joined = same_file(out_fd, err_fd);
     return o;
 }
 
@@ -187,73 +111,144 @@ void output_destroy(struct output *o)
     if (o == NULL)
         return;
     for (size_t i = 0; i < (size_t)o->ranks * 2; i++)
-        buf_free(&o->streams[i].line);
-    for (int i = 0; i < 2; i++)
-        close_sink(&o->sinks[i]);
+        lines_free(&o->streams[i].lines);
+    sink_destroy(o->sinks[0]);
+    sink_destroy(o->sinks[1]);
     free(o->streams);
     free(o);
 }
 
-static void enqueue(struct output *o, uint32_t rank, unsigned stream, const void *p,
-                    size_t n)
+// Where a stream goes: 1 or 2.
+static unsigned target_of(const struct output *o, unsigned stream)
 {
-    struct sink *s = &o->sinks[stream - 1];
-    struct owed owed = {.rank = rank, .stream = stream, .bytes = n};
-    if (n == 0)
-        return;
-    buf_append(&s->queue, p, n);
-    buf_append(&s->owed, &owed, sizeof owed);
+    return o->style.merge ? 1 : stream;
 }
 
-// What was held back as an unfinished line had its credit given back already.
-static void enqueue_held(struct output *o, unsigned stream, struct buf *line)
+static const char *stream_name(unsigned stream)
 {
-    enqueue(o, UINT32_MAX, stream, buf_data(line), buf_len(line));
-    buf_free(line);
+    return stream == 1 ? "stdout" : "stderr";
+}
+
+static void make_prefix(const struct output *o, uint32_t rank, unsigned stream,
+                        char *text, size_t size)
+{
+    size_t n = 0;
+    text[0] = '\0';
+    if (o->style.timestamp) {
+        struct timespec ts;
+        struct tm tm;
+        char day[32];
+        clock_gettime(CLOCK_REALTIME, &ts);
+        gmtime_r(&ts.tv_sec, &tm);
+        strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm);
+        n = (size_t)snprintf(text, size, "%s.%03ldZ ", day, ts.tv_nsec / 1000000);
+    }
+    if (o->style.tag)
+        snprintf(text + n, size - n, "[%u]<%s>: ", rank, stream_name(stream));
+}
+
+// ---- a file a rank -------------------------------------------------------------
+// Opened for each write: thousands of ranks would need more descriptors than there are.
+
+static int append_file(const char *path, bool truncate, const struct buf *b)
+{
+    int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (truncate ? O_TRUNC : 0);
+    CLEANUP_CLOSE int fd = open(path, flags, 0666);
+    for (size_t done = 0; fd >= 0 && done < buf_len(b);) {
+        ssize_t n = write(fd, buf_data(b) + done, buf_len(b) - done);
+        if (n < 0 && errno != EINTR)
+            return -1;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return fd < 0 ? -1 : 0;
+}
+
+static void to_file(struct output *o, uint32_t rank, unsigned stream,
+                    const struct buf *b)
+{
+    unsigned target = target_of(o, stream);
+    struct stream *st = &o->streams[rank * 2 + target - 1];
+    if (st->broken || (st->made && buf_len(b) == 0))
+        return;
+    CLEANUP_FREE char *path =
+        xasprintf("%s/rank.%u.%s", o->style.dir, rank, target == 1 ? "out" : "err");
+    if (append_file(path, !st->made, b) < 0) {
+        st->broken = true;
+        o->ops->broken(o->arg, path, errno);
+    }
+    st->made = true;
+}
+
+// ---- streams -------------------------------------------------------------------
+
+// `credit` is due when this is written; bytes that wait for the end of their line are paid
+// at once.
+static void pass_on(struct output *o, uint32_t rank, unsigned stream, struct buf *whole,
+                    size_t credit)
+{
+    struct sink_credit owed = {.rank = rank, .stream = stream, .bytes = credit};
+    struct sink *s = o->sinks[o->joined ? 0 : target_of(o, stream) - 1];
+    if (o->style.dir != NULL)
+        to_file(o, rank, stream, whole);
+    else
+        sink_put(s, buf_data(whole), buf_len(whole), &owed);
+    if (credit > 0 && (o->style.dir != NULL || buf_len(whole) == 0))
+        o->ops->credit(o->arg, rank, stream, credit);
+    sink_flush(s);
+}
+
+static struct stream *stream_of(const struct output *o, uint32_t rank, unsigned stream)
+{
+    if (rank >= o->ranks || stream < 1 || stream > 2)
+        return NULL;
+    return &o->streams[rank * 2 + stream - 1];
 }
 
 void output_data(struct output *o, uint32_t rank, unsigned stream, const void *p,
                  size_t n)
 {
-    if (rank >= o->ranks || stream < 1 || stream > 2)
+    struct stream *st = stream_of(o, rank, stream);
+    char prefix[96];
+    BUF_AUTO whole = BUF_INIT;
+    if (st == NULL || n == 0)
         return;
-    struct stream *st = &o->streams[rank * 2 + stream - 1];
-    const char *last = n > 0 ? memrchr(p, '\n', n) : NULL;
-    size_t whole = last != NULL ? (size_t)(last - (const char *)p) + 1 : 0;
-    if (whole > 0) {
-        enqueue_held(o, stream, &st->line);
-        enqueue(o, rank, stream, p, whole);
-    }
-    if (n > whole) {
-        buf_append(&st->line, (const char *)p + whole, n - whole);
-        o->ops->credit(o->arg, rank, stream, n - whole);
-    }
-    if (buf_len(&st->line) > OUTPUT_LINE_MAX)
-        enqueue_held(o, stream, &st->line);
-    flush(&o->sinks[stream - 1]);
+    make_prefix(o, rank, stream, prefix, sizeof prefix);
+    lines_feed(&st->lines, prefix, p, n, &whole);
+    pass_on(o, rank, stream, &whole, n);
 }
 
 void output_eof(struct output *o, uint32_t rank, unsigned stream)
 {
-    if (rank >= o->ranks || stream < 1 || stream > 2)
-        return;
-    struct stream *st = &o->streams[rank * 2 + stream - 1];
-    if (st->eof)
+    struct stream *st = stream_of(o, rank, stream);
+    char prefix[96];
+    BUF_AUTO whole = BUF_INIT;
+    if (st == NULL || st->eof)
         return;
     st->eof = true;
     o->open--;
+    make_prefix(o, rank, stream, prefix, sizeof prefix);
     // A last line without its newline is ended, so that the next rank's begins its own.
-    if (buf_len(&st->line) > 0) {
-        buf_append(&st->line, "\n", o->ranks > 1 ? 1 : 0);
-        enqueue_held(o, stream, &st->line);
-        flush(&o->sinks[stream - 1]);
-    } else if (output_is_drained(o)) {
+    lines_end(&st->lines, prefix, o->ranks > 1 && o->style.dir == NULL, &whole);
+    bool waits = buf_len(&whole) > 0 && o->style.dir == NULL;
+    pass_on(o, rank, stream, &whole, 0);
+    if (!waits && output_is_drained(o))
         o->ops->drained(o->arg);
-    }
+}
+
+bool output_waits(const struct output *o)
+{
+    return !sink_is_idle(o->sinks[0]) || !sink_is_idle(o->sinks[1]);
 }
 
 bool output_is_drained(const struct output *o)
 {
-    return o->open == 0 && buf_len(&o->sinks[0].queue) == 0 &&
-           buf_len(&o->sinks[1].queue) == 0;
+    return o->open == 0 && !output_waits(o);
+}
+
+void output_last_words(const struct output *o, uint32_t rank, unsigned max,
+                       const char *indent, struct buf *out)
+{
+    const struct stream *st = stream_of(o, rank, 2);
+    if (st != NULL)
+        lines_tail(&st->lines, max, indent, out);
 }

@@ -1,9 +1,10 @@
-// What the ranks print: assembled to whole lines, written to the user's stdout and stderr.
+// What the ranks print: assembled to whole lines, tagged, written to the user's stdout and
+// stderr or to a file a rank.
 //
 // Lines of several ranks are never mixed; the order within a rank and stream is kept. A
 // blocked terminal or pipe blocks only the output: bytes wait here, and the rank's credit
 // is given back only when they are written (a line still without its end counts as written
-// so that long lines get through; one over LINE_MAX_BYTES is cut).
+// so that long lines get through).
 #ifndef MUSTER_LAUNCHER_OUTPUT_H
 #define MUSTER_LAUNCHER_OUTPUT_H
 
@@ -11,22 +12,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/buf.h"
+#include "common/err.h"
+
 struct event_base;
 struct output;
 
-enum { OUTPUT_LINE_MAX = 64 << 20, OUTPUT_CREDIT = 1 << 20 };
+struct output_style {
+    bool tag;        // "[3]<stdout>: " before each line
+    bool timestamp;  // wall clock (UTC) at which the line came here
+    bool merge;      // the ranks' stderr goes where their stdout goes
+    const char *dir; // NULL, or: rank N writes to DIR/rank.N.out and DIR/rank.N.err
+};
 
 struct output_ops {
     // `bytes` of a rank's stream (1 or 2) were passed on.
     void (*credit)(void *arg, uint32_t rank, unsigned stream, size_t bytes);
     // Nothing waits any more and all streams are at their end.
     void (*drained)(void *arg);
-    // The user's stream cannot be written (EPIPE): what comes is dropped from now on.
-    void (*broken)(void *arg, int fd, int errnum);
+    // `name` ("stdout", a file) cannot be written: what comes for it is dropped from now on.
+    void (*broken)(void *arg, const char *name, int errnum);
 };
 
+// Makes style->dir where it is wanted and missing: before anything else is started.
+int output_make_dir(const struct output_style *style, struct err *err);
+// Files that a run before left in the directory are emptied as this one writes them.
 struct output *output_create(struct event_base *base, int out_fd, int err_fd,
-                             uint32_t ranks, const struct output_ops *ops, void *arg);
+                             uint32_t ranks, const struct output_style *style,
+                             const struct output_ops *ops, void *arg);
 // So many ranks more, numbered on.
 void output_add(struct output *o, uint32_t ranks);
 void output_destroy(struct output *o);
@@ -35,5 +48,10 @@ void output_data(struct output *o, uint32_t rank, unsigned stream, const void *p
 // No more comes from this stream (repeats are allowed).
 void output_eof(struct output *o, uint32_t rank, unsigned stream);
 bool output_is_drained(const struct output *o);
+// Do bytes wait for whoever reads our stdout or stderr?
+bool output_waits(const struct output *o);
+// The last lines of a rank's stderr, at most `max`, each behind `indent`.
+void output_last_words(const struct output *o, uint32_t rank, unsigned max,
+                       const char *indent, struct buf *out);
 
 #endif

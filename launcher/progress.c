@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/mem.h"
+#include "common/std.h"
 
 enum { TTY_EVERY_MS = 50, PLAIN_FIRST_MS = 3000, PLAIN_EVERY_MS = 10000 };
 
@@ -34,8 +35,24 @@ void progress_destroy(struct progress *p)
 
 static void put(struct progress *p, const char *text)
 {
-    ssize_t n = write(p->fd, text, strlen(text));
-    (void)n; // nobody reads it: no reason to stop
+    std_write(p->fd, text, strlen(text), 0); // nobody reads it: no reason to stop
+}
+
+// Bytes of `text` that fit into `columns`, whole characters only. What is not ASCII may
+// be wide: it counts twice.
+static int fitting(const char *text, int columns)
+{
+    int n = 0;
+    while (text[n] != '\0') {
+        int len = 1;
+        while (((unsigned char)text[n + len] & 0xc0) == 0x80)
+            len++;
+        columns -= (unsigned char)text[n] < 0x80 ? 1 : 2;
+        if (columns < 0)
+            break;
+        n += len;
+    }
+    return n;
 }
 
 void progress_show(struct progress *p, uint64_t now_ms, const char *text)
@@ -56,9 +73,9 @@ void progress_show(struct progress *p, uint64_t now_ms, const char *text)
     }
     struct winsize ws = {0};
     int width =
-        ioctl(p->fd, TIOCGWINSZ, &ws) == 0 && ws.ws_col > 10 ? ws.ws_col - 1 : 79;
+        ioctl(p->fd, TIOCGWINSZ, &ws) == 0 && ws.ws_col > 0 ? ws.ws_col - 1 : 79;
     CLEANUP_FREE char *plain = xasprintf("muster: %s", text);
-    CLEANUP_FREE char *line = xasprintf("\r\033[K%.*s", width, plain);
+    CLEANUP_FREE char *line = xasprintf("\r\033[K%.*s", fitting(plain, width), plain);
     put(p, line);
     p->shown = true;
 }

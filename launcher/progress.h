@@ -1,7 +1,8 @@
 // The progress line: what a launch waits for, on the terminal or in the log.
 //
-// On a terminal one line is kept current at the bottom and taken away when ranks run. Where
-// stderr is no terminal a line is printed only for waits that last: after 3 s, then each
+// On a terminal one line is kept current at the bottom and taken away when ranks run.
+// Where stderr is no terminal a line is printed only for waits that last: after 3 s,
+// then each
 // 10 s, and it always names what is missing and why.
 #ifndef MUSTER_LAUNCHER_PROGRESS_H
 #define MUSTER_LAUNCHER_PROGRESS_H

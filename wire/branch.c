@@ -62,10 +62,22 @@ static void leave(struct branch *b)
 
 static void dial(struct child *c);
 
+static const Muster__Member *member_of(const struct child *c)
+{
+    return c->branch->conf.attach->members[c->vertex - 1];
+}
+
+// For the first time: one without an address waits to be adopted.
+static bool may_dial(const struct child *c)
+{
+    return c->state == CHILD_WAITING && c->tries == 0 &&
+           member_of(c)->address[0] != '\0';
+}
+
 static void dial_next(struct branch *b)
 {
     for (uint32_t i = 0; i < b->n && b->dialing < DIALS_AT_ONCE; i++)
-        if (b->children[i].state == CHILD_WAITING && b->children[i].tries == 0)
+        if (may_dial(&b->children[i]))
             dial(&b->children[i]);
 }
 
@@ -117,13 +129,19 @@ static void on_frame(void *arg, const struct frame *f)
 {
     struct child *c = arg;
     struct branch *b = c->branch;
-    enter(b);
-    if (tree_contains(&b->conf.tree, c->vertex, f->src))
-        b->ops->frame(b->arg, f);
-    else
+    if (f->job != b->conf.job || f->term != b->conf.term) {
+        log_warn(b->conf.link.log, "dropped %s from %s: it is of another job or term",
+                 frame_kind_name(f->kind), link_peer_text(c->link));
+        return;
+    }
+    if (!tree_contains(&b->conf.tree, c->vertex, f->src)) {
         log_warn(b->conf.link.log,
                  "dropped %s from %s: it claims to come from vertex %u",
                  frame_kind_name(f->kind), link_peer_text(c->link), f->src);
+        return;
+    }
+    enter(b);
+    b->ops->frame(b->arg, f);
     leave(b);
 }
 
@@ -156,6 +174,8 @@ static socklen_t parse_address(const Muster__Member *m, struct sockaddr_storage 
     struct sockaddr_in *v4 = (void *)out;
     struct sockaddr_in6 *v6 = (void *)out;
     memset(out, 0, sizeof *out);
+    if (m->port == 0 || m->port > UINT16_MAX)
+        return 0;
     if (inet_pton(AF_INET, m->address, &v4->sin_addr) == 1) {
         v4->sin_family = AF_INET;
         v4->sin_port = htons((uint16_t)m->port);
@@ -172,13 +192,14 @@ static socklen_t parse_address(const Muster__Member *m, struct sockaddr_storage 
 static void dial(struct child *c)
 {
     struct branch *b = c->branch;
-    const Muster__Member *m = b->conf.attach->members[c->vertex - 1];
+    const Muster__Member *m = member_of(c);
     struct sockaddr_storage addr;
     socklen_t len = parse_address(m, &addr);
     c->tries++;
     if (len == 0) {
         ERR_AUTO err = ERR_INIT;
-        err_set_kind(&err, "ADDRESS", 0, "'%s' is no IPv4 or IPv6 address", m->address);
+        err_set_kind(&err, "ADDRESS", 0, "'%s' port %u is no IPv4 or IPv6 address",
+                     m->address, m->port);
         fail_try(c, &err);
         return;
     }
@@ -215,7 +236,7 @@ struct branch *branch_create(const struct branch_conf *conf,
         c->vertex = b->first + i;
         c->backoff_ms = RETRY_FIRST_MS;
         c->retry = loop_timer(conf->link.base, on_retry, c);
-        if (conf->attach->members[c->vertex - 1]->address[0] != '\0')
+        if (may_dial(c))
             loop_timer_arm(c->retry, 0);
     }
     return b;
@@ -283,14 +304,6 @@ uint32_t branch_attached(const struct branch *b)
     for (uint32_t i = 0; i < b->n; i++)
         n += b->children[i].state == CHILD_ATTACHED ? 1 : 0;
     return n;
-}
-
-const char *branch_peer_text(const struct branch *b, uint32_t vertex)
-{
-    if (vertex < b->first || vertex >= b->first + b->n ||
-        b->children[vertex - b->first].link == NULL)
-        return "";
-    return link_peer_text(b->children[vertex - b->first].link);
 }
 
 void branch_destroy(struct branch *b)

@@ -1,4 +1,4 @@
-// The links of one vertex to its children in the tree: dialed, retried, attached, relayed.
+// The links of one vertex to its children: dialed, retried, attached, relayed.
 //
 // Launcher (vertex 0) and every inner agent own one branch. For each child:
 //   WAITING -> DIALING -> ATTACHED -> GONE, and DIALING -> WAITING (retry with back-off)
@@ -15,7 +15,8 @@
 struct branch;
 
 struct branch_ops {
-    // A frame from the subtree below; its src lies in the subtree of the child that sent it.
+    // A frame from the subtree below: of this job and term, and its src lies in the
+    // subtree of the child that sent it. Others are dropped.
     void (*frame)(void *arg, const struct frame *f);
     // A direct child greeted and was attached.
     void (*attached)(void *arg, uint32_t vertex, const Muster__Hello *hello);
@@ -35,8 +36,8 @@ struct branch_conf {
     uint32_t term;
 };
 
-// Starts dialing all children that have an address in attach->members. Callbacks come from
-// the loop only.
+// Starts dialing all children that have an address in attach->members. Callbacks come
+// from the loop only.
 struct branch *branch_create(const struct branch_conf *conf,
                              const struct branch_ops *ops, void *arg);
 // The child `vertex` is reached over these fds (taken over) instead of being dialed.
@@ -51,8 +52,6 @@ int branch_send_msg(struct branch *b, const struct frame *f,
 void branch_close(struct branch *b);
 // Children that are attached (also while they close).
 uint32_t branch_attached(const struct branch *b);
-// Peer text of a child's link ("10.0.0.5:7822"), "" when there is none.
-const char *branch_peer_text(const struct branch *b, uint32_t vertex);
 void branch_destroy(struct branch *b); // NULL-safe; also from inside a callback
 
 #endif

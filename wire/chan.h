@@ -16,9 +16,9 @@ struct event_base;
 struct chan_ops {
     // A frame came; its body is valid during the call only.
     void (*frame)(void *arg, const struct frame *f);
-    // End of stream (why: "closed", kind "LOST") or failure (kind "LOST", or "PROTOCOL" for
-    // a broken frame); called once, then the chan is dead:
-    // sends are dropped. The owner still has to destroy it.
+    // End of stream (why: "closed", kind "LOST") or failure (kind "LOST", or "PROTOCOL"
+    // for a broken frame); called once, then the chan is dead: sends are dropped. The
+    // owner still has to destroy it.
     void (*closed)(void *arg, const struct err *why);
 };
 

@@ -30,6 +30,7 @@ enum {
     COLL_DISCONNECT = 3,
     COLL_GROUP = 4, // construct: the root gives its result a number
     COLL_UNGROUP = 5,
+    COLL_PMI1 = 16, // a barrier of PMI-1 ranks, kept by the agent itself
 };
 
 struct coll_table;

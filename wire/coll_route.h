@@ -1,7 +1,7 @@
 // Which contributors of a vertex take part in a collective. Pure.
 //
-// Contributor 0 is the vertex itself (its muster-pmixd), contributor i + 1 its i-th child
-// in the tree. Made once an attempt from the Prepare message.
+// Contributor 0 is the vertex itself (its muster-pmixd), contributor i + 1 its i-th
+// child in the tree. Made once an attempt from the Prepare message.
 #ifndef MUSTER_WIRE_COLL_ROUTE_H
 #define MUSTER_WIRE_COLL_ROUTE_H
 
@@ -13,8 +13,8 @@
 
 struct coll_route;
 
-// NULL with err when the positions make no sense: ranks that are not exactly 0 .. n-1, a
-// vertex that is not in the tree.
+// NULL with err when the positions make no sense: ranks that are not exactly 0 .. n-1,
+// a vertex that is not in the tree.
 struct coll_route *coll_route_create(const struct tree *tree, uint32_t self,
                                      const Muster__Prepare *prepare, struct err *err);
 void coll_route_destroy(struct coll_route *r); // NULL-safe

@@ -51,16 +51,14 @@ static int source_open(struct source *s, const char *dir, struct log *log,
     CLEANUP_CLOSE int top = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (top < 0) {
         fail(err,
-             "key ring %s: %s; mount the group's Secret there, or make a ring with "
-             "`muster keygen %s`",
+             "key ring %s: %s; mount the group's Secret there, name another place "
+             "(--key DIR, MUSTER_KEY_DIR), or make a ring with `muster keygen %s`",
              dir, strerror(errno), dir);
         return -1;
     }
     s->fd = openat(top, "..data", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (s->fd < 0) {
-        s->fd = top;
-        top = -1;
-    }
+    if (s->fd < 0)
+        s->fd = mem_steal_fd(&top);
     return 0;
 }
 
@@ -69,11 +67,12 @@ static int read_file(const struct source *s, const char *name, struct buf *text,
                      struct stat *st, struct err *err)
 {
     CLEANUP_CLOSE int fd = openat(s->fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    *st = (struct stat){0};
     if (fd < 0 && errno == ENOENT)
         return -1;
-    int why = fd < 0 || fstat(fd, st) < 0 ? errno : S_ISDIR(st->st_mode) ? EISDIR : 0;
+    int why = fd < 0 || fstat(fd, st) < 0 ? errno : 0;
     if (why == 0 && !S_ISREG(st->st_mode))
-        why = EINVAL;
+        why = S_ISDIR(st->st_mode) ? EISDIR : EINVAL;
     ssize_t n = 0;
     while (why == 0 && buf_len(text) <= KEY_FILE_MAX) {
         n = read(fd, buf_reserve(text, 4096), 4096);

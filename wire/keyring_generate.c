@@ -108,10 +108,22 @@ static int write_ring(int fd, const char *dir, const struct halves *h, struct er
     return -1;
 }
 
+// As mkdir -p; what is made above the ring itself is for everybody to enter.
+static int make_dirs(const char *dir)
+{
+    CLEANUP_FREE char *path = xstrdup(dir);
+    for (char *p = path + 1; (p = strchr(p, '/')) != NULL; *p++ = '/') {
+        *p = '\0';
+        if (mkdir(path, 0755) < 0 && errno != EEXIST)
+            return -1;
+    }
+    return mkdir(dir, 0700) < 0 && errno != EEXIST ? -1 : 0;
+}
+
 int keyring_generate(const char *dir, struct err *err)
 {
     CLEANUP_CLOSE int fd = -1;
-    if ((mkdir(dir, 0700) < 0 && errno != EEXIST) ||
+    if (make_dirs(dir) < 0 ||
         (fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) {
         err_set_kind(err, "KEYRING", CONFIG_ERROR, "cannot make the directory %s: %s",
                      dir, strerror(errno));

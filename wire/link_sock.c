@@ -107,9 +107,7 @@ int link_sock_connect(const struct sockaddr *addr, socklen_t len, const char *pe
         link_sock_refused(err, errno, peer);
         return -1;
     }
-    int connecting = fd;
-    fd = -1;
-    return connecting;
+    return mem_steal_fd(&fd);
 }
 
 int link_sock_listen(const struct sockaddr *addr, socklen_t len, struct err *err)
@@ -131,7 +129,5 @@ int link_sock_listen(const struct sockaddr *addr, socklen_t len, struct err *err
                      why == EADDRINUSE ? " (does another musterd run here?)" : "");
         return -1;
     }
-    int listening = fd;
-    fd = -1;
-    return listening;
+    return mem_steal_fd(&fd);
 }

@@ -21,6 +21,7 @@ enum {
     CHANNELS_MAX = 8, // of one session
     ACCEPTS_A_WAKE = 16,
     ACCEPT_PAUSE_MS = 200, // when the process has no fd left
+    HANDSHAKE_MS = 500,    // an honest stranger needs so long, at most
 };
 
 struct link_server {
@@ -45,6 +46,7 @@ struct peer {
     const struct keyring *keys;
     enum stage stage;
     unsigned denied, channels;
+    uint64_t since;
     struct ssh_server_callbacks_struct callbacks;
     struct ssh_channel_callbacks_struct requests;
 };
@@ -281,6 +283,7 @@ static void welcome(struct link_server *s, int fd, const char *text)
     char local[LINK_SOCK_TEXT];
     link_sock_local(fd, local);
     p->server = s;
+    p->since = loop_now_ms();
     p->keys = s->conf.keys;
     p->link = link_core_create(&s->conf, text, LINK_OPENING, &pending_ops, p);
     link_core_set_local(p->link, local);
@@ -291,6 +294,46 @@ static void welcome(struct link_server *s, int fd, const char *text)
     DL_APPEND(s->peers, p);
     s->strangers++;
     link_ssh_wake(p->ssh);
+}
+
+static bool same_host(const char *a, const char *b)
+{
+    size_t len = (size_t)(strrchr(a, ':') - a);
+    return len == (size_t)(strrchr(b, ':') - b) && strncmp(a, b, len) == 0;
+}
+
+// Of the host with most strangers the one that came first.
+static struct peer *oldest_of_the_crowd(struct link_server *s)
+{
+    struct peer *best = NULL, *p, *q;
+    unsigned most = 0;
+    DL_FOREACH (s->peers, p) {
+        unsigned n = 0;
+        DL_FOREACH (s->peers, q)
+            n += q->stage != STAGE_CHANNELS &&
+                 same_host(link_peer_text(p->link), link_peer_text(q->link));
+        if (p->stage == STAGE_CHANNELS || n <= most)
+            continue;
+        most = n;
+        best = p;
+    }
+    return best;
+}
+
+// Whoever sits at the door and says nothing keeps nobody out: another host's newcomer
+// takes the place of one of the crowd, one of its own host when that had its time.
+static bool make_room(struct link_server *s, const char *newcomer)
+{
+    struct peer *p = s->strangers < STRANGERS_MAX ? NULL : oldest_of_the_crowd(s);
+    if (p == NULL)
+        return true;
+    bool had_its_time = loop_now_ms() - p->since >= HANDSHAKE_MS;
+    bool evict = had_its_time || !same_host(newcomer, link_peer_text(p->link));
+    log_warn(s->conf.log, "link %s: closed, %u others have not shown a key yet",
+             evict ? link_peer_text(p->link) : newcomer, s->strangers);
+    if (evict)
+        link_destroy(p->link);
+    return evict;
 }
 
 static void on_acceptable(int lfd, short what, void *arg)
@@ -310,13 +353,10 @@ static void on_acceptable(int lfd, short what, void *arg)
         if (fd < 0)
             return;
         link_sock_text((struct sockaddr *)&addr, len, text);
-        if (s->strangers < STRANGERS_MAX) {
+        if (make_room(s, text))
             welcome(s, fd, text);
-            continue;
-        }
-        log_warn(s->conf.log, "link %s: closed, %u others have not shown a key yet",
-                 text, s->strangers);
-        close(fd);
+        else
+            close(fd);
     }
 }
 

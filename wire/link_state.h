@@ -15,8 +15,7 @@ enum link_event {
 };
 const char *link_event_name(enum link_event ev);
 
-// The state after `ev` in *state. False, and *state stays, when `ev` cannot happen
-// there.
+// The state after `ev` in *state. False, and *state stays, where `ev` cannot happen.
 bool link_state_next(enum link_state *state, enum link_event ev);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "common/mem.h"
 
-// protobuf-c returns NULL both for bad bytes and for no memory; memory never fails
+// protobuf-c returns NULL both for bad bytes and for no memory: memory never fails
 // here.
 static void *pb_alloc(void *data, size_t size)
 {

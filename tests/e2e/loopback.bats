@@ -29,14 +29,14 @@ teardown() {
 }
 
 @test "an agent that gets SIGTERM stops its ranks and says why" {
-  "$muster" run --hostfile hostfile --grace 1 sh -c 'echo up; sleep 100' >out 2>&1 &
+  "$muster" run --hostfile hostfile --grace 1 sh -c "echo up; sleep 100.$$" >out 2>&1 &
   job=$!
   wait_for 30 eval '[ "$(grep -c up out)" = 4 ]'
   kill -TERM "${agents[1]}"
   ends_within 20 "$job"
   [ "$code" != 0 ]
   grep -q '127.0.0.3' out
-  ! pgrep -f -P 1 'sleep 100'
+  ! pgrep -f "sleep 100\\.$$"
 }
 
 @test "two jobs at once on the same agents do not disturb each other" {

@@ -51,7 +51,7 @@ pids_of() { "$podbox" ps "$1" | awk -v p="$2" '$0 ~ p { print $1 }'; }
 job_processes() {
   local i
   for ((i = 0; i < $1; i++)); do
-    "$podbox" ps "train-$i" 2>/dev/null | grep -E 'tests/mpi/|keeper|muster-pmixd|rank-' || true
+    "$podbox" ps "train-$i" 2>/dev/null | grep -E 'tests/mpi(ch)?/|keeper|muster-pmixd|rank-' || true
   done
 }
 

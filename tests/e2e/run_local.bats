@@ -84,6 +84,53 @@ setup() {
   ! pgrep -f 'sleep 1234[.]5'
 }
 
+@test "SIGUSR1 reaches the ranks; SIGTSTP stops them, SIGCONT lets them go on" {
+  cat >rank.sh <<'EOF'
+trap 'echo got usr1' USR1
+echo "up $$"
+while [ ! -e done ]; do sleep 0.05; done
+EOF
+  "$muster" run --pmi none -n 2 sh rank.sh >out 2>err 3>&- &
+  pid=$!
+  wait_for 30 eval '[ "$(grep -c up out)" = 2 ]'
+  kill -USR1 "$pid"
+  wait_for 10 eval '[ "$(grep -c "got usr1" out)" = 2 ]'
+  mapfile -t ranks < <(awk '/^up/ { print $2 }' out)
+  kill -TSTP "$pid"
+  wait_for 10 eval '[ "$(ps -o stat= -p "${ranks[0]},${ranks[1]}" | grep -c ^T)" = 2 ]'
+  grep -q "kill -CONT $pid" err
+  kill -0 "$pid"
+  kill -CONT "$pid"
+  wait_for 10 eval '[ "$(ps -o stat= -p "${ranks[0]},${ranks[1]}" | grep -c ^T)" = 0 ]'
+  touch done
+  ends_within 20 "$pid"
+  [ "$code" = 0 ]
+}
+
+# A memory cgroup of 64 MiB, v1 or v2; skips, aloud, where none can be made.
+memory_cgroup() {
+  local v1=/sys/fs/cgroup/memory v2
+  v2=$(findmnt -n -o TARGET -t cgroup2 | head -1)
+  if mkdir "$v1/muster-$$" 2>/dev/null && [ -e "$v1/muster-$$/memory.limit_in_bytes" ]; then
+    cgroup=$v1/muster-$$
+    echo 67108864 >"$cgroup/memory.limit_in_bytes"
+  elif [ -n "$v2" ] && mkdir "$v2/muster-$$" 2>/dev/null && [ -e "$v2/muster-$$/memory.max" ]; then
+    cgroup=$v2/muster-$$
+    echo 67108864 >"$cgroup/memory.max"
+  else
+    skip "no memory cgroup can be made here (needs root and the memory controller)"
+  fi
+}
+
+@test "case lau-22: a rank killed for want of memory is named so, exit 137" {
+  memory_cgroup
+  run timeout 60 sh -c "echo \$\$ >$cgroup/cgroup.procs && exec '$muster' run --pmi none -n 2 \
+    sh -c '[ \$RANK = 0 ] || exec tail /dev/zero; sleep 30'"
+  rmdir "$cgroup"
+  [ "$status" = 137 ]
+  [[ "$output" == *"rank 1 "*"signal 9 (SIGKILL): out of memory"* ]]
+}
+
 @test "a killed launcher leaves nothing" {
   "$muster" run -n 2 sh -c 'setsid sleep 2345.6 & echo up; wait' >out 2>&1 &
   pid=$!

@@ -1,5 +1,6 @@
 include tests/unit/agent_fsm.mk
 include tests/unit/agent_keeper.mk
+include tests/unit/agent_pmi1.mk
 check_PROGRAMS += tests/unit/test_pmix_map
 TESTS += tests/unit/test_pmix_map
 tests_unit_test_pmix_map_SOURCES = %D%/test_pmix_map.c

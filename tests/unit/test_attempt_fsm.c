@@ -31,6 +31,15 @@ Test(attempt_fsm, stop_leads_to_stopped_from_every_state)
     }
 }
 
+// The PMIx server can be lost after SPAWN: whoever failed has to be stopped by its keeper.
+Test(attempt_fsm, a_failed_attempt_is_stopped_by_its_keeper)
+{
+    enum attempt_state s = attempt_fsm_next(ATTEMPT_STARTING, ATTEMPT_EV_FAILED);
+    cr_assert_eq(s, ATTEMPT_FAILED);
+    cr_assert_eq(attempt_fsm_next(s, ATTEMPT_EV_STOP), ATTEMPT_STOPPING);
+    cr_assert_eq(attempt_fsm_next(s, ATTEMPT_EV_KEEPER_GONE), ATTEMPT_STOPPED);
+}
+
 Test(attempt_fsm, ranks_are_never_started_before_ready_or_after_stop)
 {
     for (int s = 0; s < ATTEMPT_STATES; s++) {

@@ -5,6 +5,7 @@
 #include <ftw.h>
 #include <libssh/libssh.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,19 +189,26 @@ Test(keyring, a_key_that_others_can_read_is_refused_with_the_remedy)
     ssh_string_free_char(text);
 }
 
+static bool write_proc(const char *path, const char *text)
+{
+    CLEANUP_CLOSE int fd = open(path, O_WRONLY);
+    return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+}
+
 // In a child with a mount namespace of its own: 0 loaded with the warning, 77 not
 // allowed to mount here, else what went wrong.
 static int load_from_read_only_mount(const char *text)
 {
-    char map[64];
-    snprintf(map, sizeof map, "0 %d 1", (int)getuid());
+    char uids[64], gids[64];
+    snprintf(uids, sizeof uids, "0 %d 1", (int)getuid());
+    snprintf(gids, sizeof gids, "0 %d 1", (int)getgid());
     if (unshare(CLONE_NEWNS) < 0) {
         if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
             return 77;
-        int fd = open("/proc/self/uid_map", O_WRONLY);
-        if (write(fd, map, strlen(map)) < 0)
+        if (!write_proc("/proc/self/uid_map", uids) ||
+            !write_proc("/proc/self/setgroups", "deny") ||
+            !write_proc("/proc/self/gid_map", gids))
             return 77;
-        close(fd);
     }
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
         mount("tmpfs", root, "tmpfs", 0, NULL) < 0)

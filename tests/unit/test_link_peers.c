@@ -20,15 +20,22 @@ TestSuite(link_peers, .init = pair_keys_make, .fini = pair_keys_remove, .timeout
 
 // ---- strangers --------------------------------------------------------------
 
-static int raw_connect(const struct pair *p)
+static int raw_connect_from(const struct pair *p, uint32_t host)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     cr_assert_geq(fd, 0);
+    struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(host)};
+    cr_assert_eq(bind(fd, (const struct sockaddr *)&from, sizeof from), 0);
     cr_assert_eq(
         connect(fd, (const struct sockaddr *)&p->address, sizeof(struct sockaddr_in)),
         0);
     proc_set_nonblock(fd);
     return fd;
+}
+
+static int raw_connect(const struct pair *p)
+{
+    return raw_connect_from(p, INADDR_LOOPBACK);
 }
 
 // Reads away what is there: true once the other side has closed.
@@ -95,6 +102,37 @@ Test(link_peers, the_65th_stranger_is_closed_at_once_and_members_get_in_later)
     for (int i = 1; i < 65; i++)
         close(fds[i]);
     pair_free(&p);
+}
+
+// 64 strangers of one host sit at the door for `wait_ms` and stay; then a member comes.
+static void crowd_and_member(uint32_t host, uint64_t wait_ms)
+{
+    struct pair p;
+    int fds[64];
+    size_t closed = 0;
+    init_listener(&p, 60000);
+    for (int i = 0; i < 64; i++)
+        fds[i] = raw_connect_from(&p, host);
+    pair_run_ms(&p, wait_ms);
+    p.dialler.link = link_dial(&p.conf[0], (struct sockaddr *)&p.address,
+                               sizeof(struct sockaddr_in), &pair_ops, &p.dialler);
+    pair_run(&p, pair_both_up);
+    for (int i = 0; i < 64; i++)
+        closed += is_closed(fds[i]) ? 1 : 0;
+    cr_assert_eq(closed, 1);
+    for (int i = 0; i < 64; i++)
+        close(fds[i]);
+    pair_free(&p);
+}
+
+Test(link_peers, strangers_that_had_their_time_make_room)
+{
+    crowd_and_member(INADDR_LOOPBACK, 600);
+}
+
+Test(link_peers, a_crowd_of_one_host_makes_room_for_another_at_once)
+{
+    crowd_and_member(INADDR_LOOPBACK + 1, 50);
 }
 
 Test(link_peers, garbage_instead_of_ssh_is_dropped_by_the_listener)

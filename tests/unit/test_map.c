@@ -90,6 +90,20 @@ Test(map, oversubscribed_ranks_go_round)
     map_free(&m);
 }
 
+Test(map, a_member_hosts_at_most_65535_ranks)
+{
+    static const struct map_member one[] = {{"a", 1}};
+    ERR_AUTO err = ERR_INIT;
+    struct map m;
+    struct map_request rq = {.ranks = 65536, .oversubscribe = true};
+    cr_assert_eq(map_block(one, 1, &rq, &m, &err), -1);
+    cr_assert_not_null(
+        strstr(err.text, "65536 ranks on a: a member can host at most 65535"));
+    rq.ranks = 65535;
+    cr_assert_eq(map_block(one, 1, &rq, &m, &err), 0);
+    map_free(&m);
+}
+
 Test(map, no_slots_and_no_n_is_an_error)
 {
     static const struct map_member none[] = {{"a", 0}};

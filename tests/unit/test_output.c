@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pty.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 struct bed {
     struct event_base *base;
     struct output *output;
+    struct output_style style;
     int out[2], err[2];
     size_t credit[4];
     int drained, broken;
@@ -28,7 +30,7 @@ static void on_drained(void *arg)
     ((struct bed *)arg)->drained++;
 }
 
-static void on_broken(void *arg, int fd, int errnum)
+static void on_broken(void *arg, const char *name, int errnum)
 {
     ((struct bed *)arg)->broken++;
 }
@@ -36,9 +38,10 @@ static void on_broken(void *arg, int fd, int errnum)
 static void set_up(struct bed *b, uint32_t ranks)
 {
     static const struct output_ops ops = {on_credit, on_drained, on_broken};
-    *b = (struct bed){.base = loop_create()};
+    struct output_style style = b->style;
+    *b = (struct bed){.base = loop_create(), .style = style};
     cr_assert_eq(pipe2(b->out, O_CLOEXEC) | pipe2(b->err, O_CLOEXEC), 0);
-    b->output = output_create(b->base, b->out[1], b->err[1], ranks, &ops, b);
+    b->output = output_create(b->base, b->out[1], b->err[1], ranks, &b->style, &ops, b);
 }
 
 static void tear_down(struct bed *b)
@@ -77,7 +80,7 @@ static void expect_read(int fd, const char *want)
 
 Test(output, pieces_of_lines_are_not_mixed, .timeout = 20)
 {
-    struct bed b;
+    struct bed b = {0};
     set_up(&b, 2);
     put(&b, 0, 1, "rank ze");
     put(&b, 1, 1, "rank one\nand");
@@ -93,7 +96,7 @@ Test(output, pieces_of_lines_are_not_mixed, .timeout = 20)
 
 Test(output, streams_go_to_their_own_places_and_binary_stays, .timeout = 20)
 {
-    struct bed b;
+    struct bed b = {0};
     set_up(&b, 1);
     output_data(b.output, 0, 1, "a\0b\xff\n", 5);
     put(&b, 0, 2, "oops\n");
@@ -107,7 +110,7 @@ Test(output, streams_go_to_their_own_places_and_binary_stays, .timeout = 20)
 
 Test(output, one_rank_alone_keeps_its_missing_newline, .timeout = 20)
 {
-    struct bed b;
+    struct bed b = {0};
     set_up(&b, 1);
     put(&b, 0, 1, "no newline");
     end(&b, 1);
@@ -117,7 +120,7 @@ Test(output, one_rank_alone_keeps_its_missing_newline, .timeout = 20)
 
 Test(output, a_reader_that_does_not_read_holds_credit_back, .timeout = 20)
 {
-    struct bed b;
+    struct bed b = {0};
     set_up(&b, 1);
     enum { LINE = 1000, LINES = 1000 };
     char line[LINE];
@@ -141,16 +144,49 @@ Test(output, a_reader_that_does_not_read_holds_credit_back, .timeout = 20)
     tear_down(&b);
 }
 
+Test(output, tags_every_line_and_merges, .timeout = 20)
+{
+    struct bed b = {.style = {.tag = true, .merge = true}};
+    set_up(&b, 2);
+    put(&b, 1, 1, "one\ntwo\nthr");
+    put(&b, 0, 2, "oops\n");
+    put(&b, 1, 1, "ee\n");
+    end(&b, 2);
+    expect_read(b.out[0], "[1]<stdout>: one\n[1]<stdout>: two\n[0]<stderr>: oops\n"
+                          "[1]<stdout>: three\n");
+    cr_assert_eq(b.credit[1], 14);
+    tear_down(&b);
+}
+
+Test(output, keeps_the_last_words_of_a_rank, .timeout = 20)
+{
+    struct bed b = {0};
+    set_up(&b, 1);
+    BUF_AUTO words = BUF_INIT;
+    output_last_words(b.output, 0, 2, "| ", &words);
+    cr_assert_eq(buf_len(&words), 0);
+    put(&b, 0, 2, "first\nsecond\nth\x1bird\n\n");
+    output_last_words(b.output, 0, 2, "| ", &words);
+    char *text = buf_steal_str(&words);
+    cr_assert_str_eq(text, "| second\n| th?ird");
+    free(text);
+    output_last_words(b.output, 0, 9, "", &words);
+    text = buf_steal_str(&words);
+    cr_assert_str_eq(text, "first\nsecond\nth?ird");
+    free(text);
+    tear_down(&b);
+}
+
 // A terminal that says writable with room for less than what there is to write.
 Test(output, a_stopped_terminal_blocks_nobody, .timeout = 20)
 {
-    struct bed b;
+    struct bed b = {0};
     int master, slave;
     set_up(&b, 1);
     cr_assert_eq(openpty(&master, &slave, NULL, NULL, NULL), 0);
     output_destroy(b.output);
     static const struct output_ops ops = {on_credit, on_drained, on_broken};
-    b.output = output_create(b.base, slave, b.err[1], 1, &ops, &b);
+    b.output = output_create(b.base, slave, b.err[1], 1, &b.style, &ops, &b);
     char line[500];
     memset(line, 'x', sizeof line);
     line[sizeof line - 1] = '\n';
@@ -172,7 +208,7 @@ Test(output, a_stopped_terminal_blocks_nobody, .timeout = 20)
 
 Test(output, a_closed_reader_drops_output_and_gives_credit, .timeout = 20)
 {
-    struct bed b;
+    struct bed b = {0};
     signal(SIGPIPE, SIG_IGN);
     set_up(&b, 1);
     close(b.out[0]);
@@ -188,7 +224,7 @@ Test(output, a_closed_reader_drops_output_and_gives_credit, .timeout = 20)
 
 Test(output, ranks_that_are_added_count_like_the_others, .timeout = 10)
 {
-    struct bed b;
+    struct bed b = {0};
     set_up(&b, 1);
     output_add(b.output, 2);
     put(&b, 2, 1, "third\n");

@@ -104,7 +104,7 @@ Test(proc, kills_descendants_that_made_sessions_of_their_own, .timeout = 20)
     while (proc_descendants(getpid(), pids, 16) < 5)
         poll(NULL, 0, 1);
     do
-        proc_kill_descendants(getpid(), SIGKILL, 0);
+        proc_kill_but(getpid(), SIGKILL, NULL, 0);
     while (waitpid(-1, NULL, 0) > 0);
     cr_assert_eq(errno, ECHILD);
     cr_assert_eq(proc_descendants(getpid(), pids, 16), 0);
@@ -128,10 +128,10 @@ Test(proc, sees_a_process_whose_main_thread_has_ended, .timeout = 20)
     while (proc_state(pid) != 'Z')
         poll(NULL, 0, 1);
     pid_t found = 0;
-    cr_assert_eq(proc_descendants_but(getpid(), 0, &found, 1), 1);
+    cr_assert_eq(proc_descendants_but(getpid(), NULL, 0, &found, 1), 1);
     cr_assert_eq(found, pid);
-    cr_assert_eq(proc_descendants_but(getpid(), pid, NULL, 0), 0);
-    cr_assert_eq(proc_kill_descendants(getpid(), SIGKILL, 0), 1);
+    cr_assert_eq(proc_descendants_but(getpid(), &pid, 1, NULL, 0), 0);
+    cr_assert_eq(proc_kill_but(getpid(), SIGKILL, NULL, 0), 1);
     waitpid(pid, NULL, 0);
     cr_assert_eq(proc_descendants(getpid(), NULL, 0), 0);
 }

@@ -260,6 +260,25 @@ Test(rank_env, open_mpi_is_helped_unless_told)
     cr_assert_null(one(&j, no_base, &out, yield));
 }
 
+Test(rank_env, pmi1_and_pmix_are_both_found)
+{
+    struct job j;
+    STRV_AUTO out = STRV_INIT;
+    Muster__PmixReady pmix = MUSTER__PMIX_READY__INIT;
+    static const char fd[] = "PMI_FD", version[] = "MPIR_CVAR_PMI_VERSION";
+    make_job(&j, 0);
+    cr_assert_null(one(&j, no_base, &out, fd));
+    cr_assert_null(one(&j, no_base, &out, version));
+    j.e.pmix = &pmix;
+    cr_assert_str_eq(one(&j, no_base, &out, version), "x");
+    j.prepare.pmi1 = true;
+    cr_assert_str_eq(one(&j, no_base, &out, fd), "30");
+    cr_assert_str_eq(one(&j, no_base, &out, "PMI_SPAWNED"), "0");
+    cr_assert_str_eq(one(&j, no_base, &out, version), "1");
+    char *image[] = {(char[]){"MPIR_CVAR_PMI_VERSION=2"}, NULL};
+    cr_assert_str_eq(one(&j, image, &out, version), "2");
+}
+
 Test(rank_env, an_unknown_master_is_not_set)
 {
     struct job j;

@@ -1,0 +1,113 @@
+#!/usr/bin/env bats
+# The rules of the house (doc/ARCHITECTURE.md) that a grep can see: who may include whom,
+# one home for each foreign library, and sizes.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "${MUSTER_SRCDIR:-$BATS_TEST_DIRNAME/../..}" || return
+    production=(common hostfile wire agent launcher sidecar)
+}
+
+# may_use FOLDER USED...: sources of a folder include only those folders and themselves.
+may_use() {
+    local folder=$1 used
+    used=$(IFS='|'; echo "$*")
+    ! grep -rnE --include='*.[ch]' '^#include "[a-z]+/' "$folder" |
+        grep -vE "#include \"($used)/"
+}
+
+@test "arrows between folders point down only" {
+    may_use common
+    may_use hostfile common
+    may_use wire common hostfile
+    may_use agent common hostfile wire
+    may_use launcher common hostfile wire
+    may_use sidecar common hostfile
+}
+
+# one_home HEADER HOME: both as patterns.
+one_home() {
+    local dir files=()
+    shopt -s nullglob
+    for dir in "${production[@]}"; do files+=("$dir"/*.[ch]); done
+    ! grep -nE "^#include <($1)" "${files[@]}" | grep -vE "^($2)"
+}
+
+@test "each foreign library has one home" {
+    one_home 'libssh/' 'wire/link|wire/keyring'
+    one_home 'ares' 'hostfile/dns'
+    one_home 'pmix' 'agent/pmix'
+    one_home 'jansson' 'launcher/|hostfile/roll'
+}
+
+sizes_of() {
+    find "$1" -maxdepth 1 -name '*.[ch]' -exec wc -l {} +
+}
+
+@test "no source of the programs has more than 600 lines" {
+    local dir
+    for dir in "${production[@]}"; do
+        sizes_of "$dir" | awk '$2 != "total" && $1 > 600 {print; bad = 1}
+                                   END {exit bad}'
+    done
+}
+
+@test "no function of the programs has more than 80 lines" {
+    command -v ctags >/dev/null || skip "ctags is missing: install universal-ctags"
+    local dir files=()
+    for dir in "${production[@]}"; do mapfile -t -O "${#files[@]}" files < <(find "$dir" -maxdepth 1 -name '*.c'); done
+    run -0 ctags -x --c-kinds=f --fields=+ne \
+        --_xformat='%{end} %n %F %N' "${files[@]}"
+    [ "${#lines[@]}" -gt 500 ] # ctags understood what it was asked
+    awk '$1 - $2 + 1 > 80 {print $3 ":" $2 ": " $4; bad = 1} END {exit bad}' \
+        <<<"$output"
+}
+
+@test "every source begins with one line that says what it is for" {
+    local dir file first bad=0
+    for dir in "${production[@]}" tests/unit tests/podbox tests/mpi; do
+        for file in "$dir"/*.[ch]; do
+            [ -e "$file" ] || continue
+            read -r first <"$file"
+            [[ $first == "// "* ]] || { echo "$file: $first"; bad=1; }
+        done
+    done
+    [ "$bad" = 0 ]
+}
+
+no_variables_in() {
+    ! grep -rnE --include='*.h' '^ *extern ' "$@" | grep -vE 'extern const .*\bconst\b'
+}
+
+@test "no header declares a variable but constants" {
+    no_variables_in "${production[@]}"
+}
+
+@test "every header has a guard named after its path" {
+    local dir file guard bad=0
+    for dir in "${production[@]}"; do
+        for file in "$dir"/*.h; do
+            [ -e "$file" ] || continue
+            guard=MUSTER_$(tr 'a-z/.' 'A-Z__' <<<"$file")
+            grep -q "^#define $guard\$" "$file" || { echo "$file: $guard"; bad=1; }
+        done
+    done
+    [ "$bad" = 0 ]
+}
+
+# manual_names PAGE SOURCE...: every long option of these sources stands in the page.
+manual_names() {
+    local page=$1 option bad=0
+    shift
+    for option in $(grep -hoE '^ +\{"[a-z-]+", ' "$@" | tr -d ' {",' | grep -vx np); do
+        grep -q -- "\*--$option\*" "$page" || { echo "$page: --$option"; bad=1; }
+    done
+    [ "$bad" = 0 ]
+}
+
+@test "manual pages name every option" {
+    manual_names man/muster-run.1.scd launcher/opts.c launcher/source_opts.c
+    manual_names man/musterd.8.scd agent/opts.c
+    manual_names man/muster-roll.1.scd launcher/cmd_roll.c
+}

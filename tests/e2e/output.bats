@@ -1,0 +1,90 @@
+#!/usr/bin/env bats
+# What ranks print, and how it reaches the user.
+
+teardown() {
+  kill "${holder:-}" "${job:-}" 2>/dev/null || true
+}
+
+setup() {
+  load helper
+  load muster
+  cd "$BATS_TEST_TMPDIR"
+}
+
+@test "--tag-output names rank and stream of each line" {
+  run "$muster" run --pmi none --tag-output -n 2 sh -c 'echo out; echo err >&2'
+  [ "$status" = 0 ]
+  [ "$(sort <<<"$output")" = '[0]<stderr>: err
+[0]<stdout>: out
+[1]<stderr>: err
+[1]<stdout>: out' ]
+}
+
+@test "--timestamp-output gives each line its time" {
+  run "$muster" run --pmi none --timestamp-output --tag-output -n 1 echo x
+  [[ "$output" =~ ^20[0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-9:]{8}\.[0-9]{3}Z\ \[0\]\<stdout\>:\ x$ ]]
+}
+
+@test "--merge-stderr-to-stdout" {
+  run --separate-stderr "$muster" run --pmi none --merge-stderr-to-stdout -n 1 \
+    sh -c 'echo err >&2'
+  [ "$output" = err ]
+  [ -z "$stderr" ]
+}
+
+@test "--output DIR: a file a rank and stream, byte for byte, empty ones too" {
+  run "$muster" run --pmi none --output logs/ -n 2 sh -c 'printf "a\0b%s" "$RANK"'
+  [ "$status" = 0 ]
+  [ -z "$output" ]
+  printf 'a\0b1' | cmp - logs/rank.1.out
+  [ -e logs/rank.1.err ] && [ ! -s logs/rank.1.err ]
+  "$muster" run --pmi none --output logs -n 1 echo new
+  [ "$(cat logs/rank.0.out)" = new ] # not behind what was there
+}
+
+@test "--output where nothing can be written is refused before anything starts" {
+  : >file
+  run "$muster" run --output file -n 1 touch started
+  [ "$status" = 125 ]
+  [[ "$output" == *"--output file"*"Not a directory"* ]]
+  [ ! -e started ]
+}
+
+@test "the last lines of a killed rank arrive, and are told with the cause" {
+  run --separate-stderr "$muster" run --pmi none -n 1 sh -c '
+    seq 1 5000; echo "cuda error" >&2; kill -KILL $$'
+  [ "$status" = 137 ]
+  [ "$(tail -1 <<<"$output")" = 5000 ]
+  [[ "$stderr" == *"signal 9 (SIGKILL)"*"last lines on stderr"*"| cuda error" ]]
+}
+
+@test "a line of 10 MiB and binary data come through whole" {
+  run bash -c "'$muster' run --pmi none -n 1 sh -c 'head -c 10485760 /dev/zero | tr \"\\0\" x; echo' | wc -c"
+  [ "$output" = 10485761 ]
+  head -c 3000000 /dev/urandom >bin
+  "$muster" run --pmi none -n 1 cat bin >copy
+  cmp bin copy
+}
+
+@test "a blocked reader delays nothing but output: exits and heartbeats go on" {
+  mkfifo pipe
+  sleep 1000 <>pipe 3>&- & # holds it open, never reads
+  holder=$!
+  "$muster" run --pmi none --events events -n 1 sh -c "seq 1 100000; exit 5" >pipe 2>err 3>&- &
+  job=$!
+  # The exit is known although the output is stuck.
+  wait_for 30 eval '[ "$(grep -c "\"event\":\"exited\"" events)" = 1 ]'
+  wait_for 30 eval 'grep -q "\"to\":\"drain\"" events'
+  kill -0 "$job"
+  lines=$(timeout 30 head -n 100000 pipe | wc -l)
+  kill "$holder"
+  [ "$lines" = 100000 ]
+  ends_within 30 "$job"
+  [ "$code" = 5 ]
+}
+
+@test "--timeout stops the job with 124" {
+  run "$muster" run --pmi none --timeout 0.5 --grace 1 -n 2 sleep 100
+  [ "$status" = 124 ]
+  [[ "$output" == *"--timeout 0.5 s"* ]]
+}

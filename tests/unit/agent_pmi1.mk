@@ -1,0 +1,10 @@
+PMI1_TESTS = tests/unit/test_pmi1 tests/unit/test_pmi1_parse tests/unit/test_pmi1_serve
+check_PROGRAMS += $(PMI1_TESTS)
+TESTS += $(PMI1_TESTS)
+PMI1_TEST_LIBS = $(PMI1_LIBS) $(KEEPER_LIBS) $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
+tests_unit_test_pmi1_SOURCES = %D%/test_pmi1.c
+tests_unit_test_pmi1_LDADD = $(PMI1_TEST_LIBS)
+tests_unit_test_pmi1_parse_SOURCES = %D%/test_pmi1_parse.c
+tests_unit_test_pmi1_parse_LDADD = $(PMI1_TEST_LIBS)
+tests_unit_test_pmi1_serve_SOURCES = %D%/test_pmi1_serve.c
+tests_unit_test_pmi1_serve_LDADD = $(PMI1_TEST_LIBS)
