@@ -11,13 +11,10 @@
 
 #include "agent/attempt_internal.h"
 #include "agent/keeper.h"
-#include "agent/master_port.h"
 #include "agent/pmi1.h"
-#include "agent/preflight.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
-#include "common/proc.h"
 #include "wire/msg.h"
 
 enum { STRAY_PAUSE_MS = 20, STOP_SLACK_MS = 2000 };
@@ -53,18 +50,10 @@ void attempt_up(struct attempt *at, uint16_t kind, const ProtobufCMessage *msg)
     session_up(at->session, &f);
 }
 
-long attempt_local_rank(const struct attempt *at, uint32_t rank)
+void attempt_rank_said(struct attempt *at, struct attempt_rank *r, bool finalized)
 {
-    for (size_t i = 0; at->position != NULL && i < at->position->n_ranks; i++)
-        if (at->position->ranks[i] == rank)
-            return (long)i;
-    return -1;
-}
-
-void attempt_rank_said(struct attempt *at, size_t local, bool finalized)
-{
-    at->ranks[local].connected = true;
-    at->ranks[local].finalized = finalized;
+    r->connected = true;
+    r->finalized = finalized;
     if (at->pmix_used)
         return;
     at->pmix_used = true;
@@ -82,7 +71,7 @@ static void report_stopped(struct attempt *at, const struct strv *leftovers)
     attempt_up(at, FRAME_STOPPED, &m.base);
 }
 
-static void arm_bound(struct attempt *at)
+void attempt_arm_bound(struct attempt *at)
 {
     loop_timer_disarm(at->bound);
     if (bounds[at->state].ms > 0)
@@ -98,118 +87,23 @@ void attempt_event(struct attempt *at, enum attempt_event ev)
               attempt_state_name(at->state), attempt_event_name(ev),
               attempt_state_name(to));
     at->state = to;
-    arm_bound(at);
+    attempt_arm_bound(at);
 }
 
-void attempt_report_failure(struct attempt *at, const struct err *err)
+void attempt_report_failure(struct attempt *at, uint32_t world, const struct err *err)
 {
     CLEANUP_FREE char *text = xstrdup(err_text(err));
     Muster__Failed m = MUSTER__FAILED__INIT;
     m.text = text;
     m.code = err->code > 0 ? (uint32_t)err->code : 125;
+    m.world = world;
     attempt_up(at, FRAME_FAILED, &m.base);
 }
 
 void attempt_fail(struct attempt *at, const struct err *err)
 {
     attempt_event(at, ATTEMPT_EV_FAILED);
-    attempt_report_failure(at, err);
-}
-
-void attempt_prepared(struct attempt *at)
-{
-    ERR_AUTO err = ERR_INIT;
-    Muster__Ready m = MUSTER__READY__INIT;
-    if (at->index == 0) {
-        const char *address = session_local_address(at->session);
-        uint16_t port = master_port_pick(agent_master_port(session_agent(at->session)),
-                                         address[0] != '\0' ? address : NULL, &err);
-        if (port == 0) {
-            attempt_fail(at, &err);
-            return;
-        }
-        m.master_port = port;
-    }
-    STRV_AUTO warnings = STRV_INIT;
-    struct preflight look = {.ranks = (uint32_t)at->position->n_ranks};
-    preflight_look(&look);
-    preflight_warn(&look, &warnings);
-    m.n_warnings = warnings.n;
-    m.warnings = warnings.v;
-    attempt_event(at, ATTEMPT_EV_PREPARED);
-    attempt_up(at, FRAME_READY, &m.base);
-}
-
-// ---- prepare -----------------------------------------------------------------
-
-static const char *path_of_ranks(const struct attempt *at)
-{
-    for (size_t i = at->prepare->n_env; i-- > 0;)
-        if (strncmp(at->prepare->env[i], "PATH=", 5) == 0)
-            return at->prepare->env[i] + 5;
-    return getenv("PATH");
-}
-
-static int make_tmpdir(struct attempt *at, struct err *err)
-{
-    const char *top = getenv("TMPDIR");
-    at->tmpdir =
-        xasprintf("%s/muster-XXXXXX", top != NULL && top[0] == '/' ? top : "/tmp");
-    if (mkdtemp(at->tmpdir) != NULL)
-        return 0;
-    err_set_errno(err, errno, "cannot make a directory %s (set TMPDIR of musterd)",
-                  at->tmpdir);
-    free(at->tmpdir);
-    at->tmpdir = NULL;
-    return -1;
-}
-
-// So that a program beside it can be named from within it.
-static void make_wdir_absolute(Muster__Prepare *p)
-{
-    char cwd[PATH_MAX];
-    if (p->wdir[0] == '\0' || p->wdir[0] == '/' || getcwd(cwd, sizeof cwd) == NULL)
-        return;
-    char *whole = xasprintf("%s/%s", cwd, p->wdir);
-    free(p->wdir);
-    p->wdir = whole;
-}
-
-static int prepare(struct attempt *at, struct err *err)
-{
-    make_wdir_absolute(at->prepare);
-    const Muster__Prepare *p = at->prepare;
-    const char *dir = p->wdir[0] != '\0' ? p->wdir : NULL;
-    if (p->n_argv == 0) {
-        err_set(err, "PREPARE without a program");
-        return -1;
-    }
-    if (dir != NULL && access(dir, X_OK) < 0) {
-        err_set_errno(err, errno, "working directory %s (--wdir)", dir);
-        return -1;
-    }
-    at->program = proc_resolve(p->argv[0], path_of_ranks(at), dir, err);
-    if (at->program == NULL || make_tmpdir(at, err) < 0)
-        return -1;
-    return attempt_keeper_start(at, err);
-}
-
-static void begin(struct attempt *at)
-{
-    ERR_AUTO err = ERR_INIT;
-    at->ranks = xcalloc(at->position->n_ranks, sizeof *at->ranks);
-    arm_bound(at);
-    if (prepare(at, &err) < 0)
-        attempt_fail(at, &err);
-}
-
-static const Muster__Position *find_position(const Muster__Prepare *p, uint32_t vertex,
-                                             uint32_t *index)
-{
-    for (*index = 0; *index < p->n_positions; ++*index)
-        if (p->positions[*index]->vertex == vertex)
-            return p->positions[*index];
-    return NULL;
+    attempt_report_failure(at, 0, err);
 }
 
 static void on_over(int fd, short what, void *arg)
@@ -230,18 +124,27 @@ struct attempt *attempt_create(struct session *s, const struct frame *f,
     at->job = f->job;
     at->term = f->term;
     at->number = f->attempt;
-    at->prepare = prepare;
-    at->position = find_position(prepare, session_vertex(s), &at->index);
     at->over = loop_timer(base, on_over, at);
     at->timer = loop_timer(base, on_timer, at);
     at->bound = loop_timer(base, on_bound, at);
-    if (attempt_coll_start(at, err) < 0) {
+    if (attempt_world_add(at, prepare, err) < 0) {
         attempt_destroy(at);
         return NULL;
     }
-    if (at->position != NULL)
-        begin(at);
+    attempt_world_begin(at);
     return at;
+}
+
+void attempt_add_world(struct attempt *at, Muster__Prepare *prepare)
+{
+    ERR_AUTO err = ERR_INIT;
+    uint32_t world = prepare->world;
+    if (attempt_world_add(at, prepare, &err) == 0) {
+        attempt_world_begin(at);
+        return;
+    }
+    err_prefix(&err, "PREPARE makes no sense");
+    attempt_report_failure(at, world, &err);
 }
 
 // ---- frames --------------------------------------------------------------------
@@ -249,9 +152,12 @@ struct attempt *attempt_create(struct session *s, const struct frame *f,
 static void go(struct attempt *at, const struct frame *f)
 {
     Muster__Go *m = msg_unpack(f, &muster__go__descriptor, NULL);
-    if (m != NULL && at->state == ATTEMPT_READY && at->keeper != NULL) {
+    const struct attempt_world *w =
+        m != NULL && m->world < at->nworlds ? at->worlds[m->world] : NULL;
+    if (w != NULL && w->position != NULL && at->keeper != NULL) {
         attempt_event(at, ATTEMPT_EV_GO);
-        attempt_keeper_spawn(at, m);
+        if (at->state == ATTEMPT_STARTING || at->state == ATTEMPT_RUNNING)
+            attempt_keeper_spawn(at, w, m);
     }
     msg_free(m);
 }
@@ -288,7 +194,7 @@ static void to_keeper(struct attempt *at, const struct frame *f)
 void attempt_frame(struct attempt *at, const struct frame *f)
 {
     Muster__Stop *m;
-    if (at->position == NULL && f->kind != FRAME_COLL_DONE)
+    if (!attempt_hosts(at) && f->kind != FRAME_COLL_DONE)
         return;
     switch (f->kind) {
     case FRAME_GO: go(at, f); break;
@@ -303,7 +209,10 @@ void attempt_frame(struct attempt *at, const struct frame *f)
     case FRAME_INPUT: to_keeper(at, f); break;
     case FRAME_COLL_DONE:
     case FRAME_MODEX:
-    case FRAME_MODEX_DONE: attempt_pmix_frame(at, f); break;
+    case FRAME_MODEX_DONE:
+    case FRAME_NAMES_DONE:
+    case FRAME_SPAWN_DONE:
+    case FRAME_NOTIFY: attempt_pmix_frame(at, f); break;
     default: log_debug(log_of(at), "dropped a frame of kind %u", f->kind); break;
     }
 }
@@ -315,7 +224,7 @@ uint32_t attempt_number(const struct attempt *at)
 
 uint32_t attempt_grace_ms(const struct attempt *at)
 {
-    return at->prepare->grace_ms;
+    return at->worlds[0]->prepare->grace_ms;
 }
 
 // ---- the end ---------------------------------------------------------------------
@@ -362,7 +271,7 @@ void attempt_abandon(struct attempt *at, uint32_t grace_ms, const char *why)
     // Peers elsewhere need not wait for what these ranks do with their grace.
     ERR_AUTO err = ERR_INIT;
     err_set(&err, "%s", at->why);
-    attempt_report_failure(at, &err);
+    attempt_report_failure(at, 0, &err);
     stop(at, grace_ms);
 }
 
@@ -377,8 +286,6 @@ void attempt_destroy(struct attempt *at)
 {
     if (at == NULL)
         return;
-    for (size_t i = 0; at->ranks != NULL && i < at->position->n_ranks; i++)
-        msg_free(at->ranks[i].exited);
     chan_destroy(at->keeper);
     chan_destroy(at->pmixd);
     pmi1_destroy(at->pmi1);
@@ -387,14 +294,13 @@ void attempt_destroy(struct attempt *at)
         nftw(at->tmpdir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     coll_destroy(at->colls);
     coll_route_destroy(at->route);
-    msg_free(at->pmix_ready);
-    msg_free(at->prepare);
+    for (size_t i = 0; i < at->nworlds; i++)
+        attempt_world_free(at->worlds[i]);
+    free(at->worlds);
     loop_timer_free(at->bound);
     loop_timer_free(at->timer);
     loop_timer_free(at->over);
-    free(at->ranks);
     free(at->tmpdir);
-    free(at->program);
     free(at->why);
     free(at);
 }

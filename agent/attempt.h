@@ -19,6 +19,9 @@ struct attempt *attempt_create(struct session *s, const struct frame *f,
                                Muster__Prepare *prepare, struct err *err);
 // Kills what is left. NULL-safe.
 void attempt_destroy(struct attempt *at);
+// A further world, spawned by ranks of this attempt. Takes over `prepare`; READY or FAILED
+// goes up later.
+void attempt_add_world(struct attempt *at, Muster__Prepare *prepare);
 uint32_t attempt_number(const struct attempt *at);
 // A frame from above for this attempt, or from below (collectives).
 void attempt_frame(struct attempt *at, const struct frame *f);

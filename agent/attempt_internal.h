@@ -14,15 +14,24 @@ struct attempt_rank {
     Muster__Exited *exited; // owned; NULL: none waits
 };
 
+// One world of the attempt (muster.proto, Prepare): the first, or one that was spawned.
+struct attempt_world {
+    Muster__Prepare *prepare;         // owned
+    const Muster__Position *position; // NULL: none of its ranks are here
+    uint32_t index;                   // of the position
+    char **programs;                  // owned, resolved path of each app
+    Muster__PmixReady *pmix_ready;    // owned
+    struct attempt_rank *ranks;       // owned, by local rank
+    bool begun;                       // READY or FAILED is due, or was sent
+};
+
 struct attempt {
     struct session *session;
     uint64_t job;
     uint32_t term, number;
-    Muster__Prepare *prepare;
-    const Muster__Position *position; // NULL: only relays for its subtree
-    uint32_t index;                   // of the position
+    struct attempt_world **worlds; // owned, by number; there is a first one always
+    size_t nworlds;
     enum attempt_state state;
-    char *program; // resolved path
 
     struct chan *keeper;
     struct agent_child *keeper_child; // NULL when it was reaped
@@ -30,12 +39,10 @@ struct attempt {
     unsigned strays_left; // rounds of looking for what a killed keeper left
 
     struct chan *pmixd;
-    Muster__PmixReady *pmix_ready;
-    int64_t oom_kills;          // of this container when the ranks were started
-    char *tmpdir;               // of the PMIx server and the ranks' sessions
-    bool pmix_used;             // a rank has called MPI_Init, over PMIx or PMI-1
-    struct pmi1 *pmi1;          // NULL: not asked for
-    struct attempt_rank *ranks; // by local rank
+    int64_t oom_kills; // of this container when the first ranks were started
+    char *tmpdir;      // of the PMIx server and the ranks' sessions
+    bool pmix_used;    // a rank has called MPI_Init, over PMIx or PMI-1
+    struct pmi1 *pmi1; // NULL: not asked for; only for the first world
 
     struct coll_route *route;
     struct coll_table *colls;
@@ -50,19 +57,35 @@ struct attempt {
 struct frame attempt_header(const struct attempt *at, uint16_t kind);
 void attempt_up(struct attempt *at, uint16_t kind, const ProtobufCMessage *msg);
 void attempt_event(struct attempt *at, enum attempt_event ev);
+// FAILED goes up for the whole attempt; nothing runs.
 void attempt_fail(struct attempt *at, const struct err *err);
-// FAILED goes up, the state stays.
-void attempt_report_failure(struct attempt *at, const struct err *err);
-// READY, once program, keeper and PMIx server are.
-void attempt_prepared(struct attempt *at);
+// FAILED goes up, the state stays. World 0 is the whole attempt.
+void attempt_report_failure(struct attempt *at, uint32_t world, const struct err *err);
+// How long the state may last; armed by each change of it.
+void attempt_arm_bound(struct attempt *at);
 // A local rank has called MPI_Init or MPI_Finalize.
-void attempt_rank_said(struct attempt *at, size_t local, bool finalized);
-// Local rank of a global one, -1 when it is not here.
-long attempt_local_rank(const struct attempt *at, uint32_t rank);
+void attempt_rank_said(struct attempt *at, struct attempt_rank *r, bool finalized);
+
+// attempt_world.c: the worlds.
+// Takes over `prepare`. -1 with err when it makes no sense; nothing has begun yet.
+int attempt_world_add(struct attempt *at, Muster__Prepare *prepare, struct err *err);
+// Starts preparing the newest world; READY or FAILED goes up later.
+void attempt_world_begin(struct attempt *at);
+// READY, once its programs, the keeper and the PMIx server are.
+void attempt_world_prepared(struct attempt *at, struct attempt_world *w);
+void attempt_world_free(struct attempt_world *w);
+// By namespace, NULL when there is none.
+struct attempt_world *attempt_world_find(const struct attempt *at, const char *nspace);
+// A local rank by its rank in a world, and by its number; NULL when it is not here.
+struct attempt_rank *attempt_world_rank(const struct attempt_world *w, uint32_t rank);
+struct attempt_rank *attempt_rank(const struct attempt *at, uint32_t number);
+// Does this pod host ranks of any world? If not, it only relays for its subtree.
+bool attempt_hosts(const struct attempt *at);
 
 // attempt_keeper.c: the keeper process and its frames.
 int attempt_keeper_start(struct attempt *at, struct err *err);
-void attempt_keeper_spawn(struct attempt *at, const Muster__Go *go);
+void attempt_keeper_spawn(struct attempt *at, const struct attempt_world *w,
+                          const Muster__Go *go);
 void attempt_keeper_stop(struct attempt *at, uint32_t grace_ms);
 void attempt_keeper_flush_exits(struct attempt *at);
 void attempt_keeper_let_go(struct attempt *at);
@@ -73,8 +96,10 @@ bool attempt_keeper_hunt(struct attempt *at, struct strv *leftovers);
 
 // attempt_pmix.c: muster-pmixd and collectives.
 void attempt_pmix_start(struct attempt *at, int fd);
+void attempt_pmix_setup(struct attempt *at, const struct attempt_world *w);
 void attempt_pmix_frame(struct attempt *at, const struct frame *f); // from above
-int attempt_coll_start(struct attempt *at, struct err *err);
+// The first world, or a further one.
+int attempt_coll_add(struct attempt *at, const Muster__Prepare *p, struct err *err);
 // muster-pmixd is gone, and the keeper lives: it ended by itself.
 void attempt_pmix_lost(struct attempt *at);
 

@@ -42,11 +42,17 @@ static void send_exit(struct attempt *at, struct attempt_rank *r)
     msg_free(m);
 }
 
+static void flush_world(struct attempt *at, struct attempt_world *w)
+{
+    for (size_t i = 0; w->position != NULL && i < w->position->n_ranks; i++)
+        if (w->ranks[i].exited != NULL)
+            send_exit(at, &w->ranks[i]);
+}
+
 void attempt_keeper_flush_exits(struct attempt *at)
 {
-    for (size_t i = 0; i < at->position->n_ranks; i++)
-        if (at->ranks[i].exited != NULL)
-            send_exit(at, &at->ranks[i]);
+    for (size_t i = 0; i < at->nworlds; i++)
+        flush_world(at, at->worlds[i]);
 }
 
 // A rank's exit may overtake what muster-pmixd has to say of it (it finalized): for a
@@ -54,21 +60,22 @@ void attempt_keeper_flush_exits(struct attempt *at)
 static void on_exited(struct attempt *at, const struct frame *f)
 {
     Muster__Exited *m = msg_unpack(f, &muster__exited__descriptor, NULL);
-    long local = m != NULL ? attempt_local_rank(at, m->rank) : -1;
-    if (local < 0 || at->ranks[local].exited != NULL) {
+    struct attempt_rank *r = m != NULL ? attempt_rank(at, m->rank) : NULL;
+    if (r == NULL || r->exited != NULL) {
         msg_free(m);
         return;
     }
-    at->ranks[local].exited = m;
-    at->ranks[local].gone = true;
+    r->exited = m;
+    r->gone = true;
     // Read at once: the kernel counts before the process is gone.
     int64_t kills = WIFSIGNALED(m->status) ? oom_kills("") : -1;
     if (kills > at->oom_kills)
         m->oom_kills = (uint32_t)(kills - at->oom_kills);
-    if (at->pmi1 != NULL) // it may have aborted, or finalized
-        pmi1_drain(at->pmi1, (size_t)local);
-    if (m->status != 0 || at->pmixd == NULL || at->ranks[local].finalized) {
-        send_exit(at, &at->ranks[local]);
+    const struct attempt_world *first = at->worlds[0];
+    if (at->pmi1 != NULL && attempt_world_rank(first, m->rank) == r)
+        pmi1_drain(at->pmi1, (size_t)(r - first->ranks)); // aborted, or finalized?
+    if (m->status != 0 || at->pmixd == NULL || r->finalized) {
+        send_exit(at, r);
         return;
     }
     struct frame ping = attempt_header(at, FRAME_PING);
@@ -109,7 +116,10 @@ static void on_failed(struct attempt *at, const struct frame *f)
     if (m != NULL)
         err_set_kind(&err, NULL, (int)m->code, "%s", m->text);
     msg_free(m);
-    attempt_fail(at, &err);
+    if (at->state == ATTEMPT_RUNNING) // of a further world: the first one's ranks run
+        attempt_report_failure(at, 0, &err);
+    else
+        attempt_fail(at, &err);
 }
 
 static void on_frame(void *arg, const struct frame *f)
@@ -157,7 +167,7 @@ static void on_closed(void *arg, const struct err *why)
     log_warn(conf_of(at)->log, "%s", at->why);
     ERR_AUTO err = ERR_INIT;
     err_set(&err, "%s", at->why);
-    attempt_report_failure(at, &err);
+    attempt_report_failure(at, 0, &err);
     begin_hunt(at);
 }
 
@@ -221,7 +231,7 @@ static pid_t spawn_keeper(struct attempt *at, int keeper_fd, int pmixd_fd,
     strv_add(&argv, "keeper");
     if (at->pmi1 != NULL) {
         strv_add(&argv, "--rank-fds");
-        strv_addf(&argv, "%zu", at->position->n_ranks);
+        strv_addf(&argv, "%zu", at->worlds[0]->position->n_ranks);
     }
     if (pmixd != NULL) {
         strv_add(&argv, "--pmixd");
@@ -239,20 +249,27 @@ static pid_t spawn_keeper(struct attempt *at, int keeper_fd, int pmixd_fd,
     return pid;
 }
 
+// Of the first world's ranks here: what is spawned gets PMIx.
+static bool with_pmi1(const struct attempt *at)
+{
+    return at->worlds[0]->prepare->pmi1 && at->worlds[0]->position != NULL;
+}
+
 int attempt_keeper_start(struct attempt *at, struct err *err)
 {
     static const struct chan_ops ops = {on_frame, on_closed};
     struct agent *a = session_agent(at->session);
-    const char *pmixd = at->prepare->pmix ? agent_pmixd(a) : NULL;
+    bool pmix = at->worlds[0]->prepare->pmix;
+    const char *pmixd = pmix ? agent_pmixd(a) : NULL;
     int kp[2] = {-1, -1}, pm[2] = {-1, -1};
-    if (at->prepare->pmix && pmixd == NULL) {
+    if (pmix && pmixd == NULL) {
         err_set(err,
                 "muster-pmixd is not installed beside musterd; install it, or start "
                 "the ranks with --pmi pmi1 (MPICH and its kin) or --pmi none");
         return -1;
     }
     if (make_pair(kp, err) < 0 || (pmixd != NULL && make_pair(pm, err) < 0) ||
-        (at->prepare->pmi1 && attempt_pmi1_start(at, kp[0], err) < 0)) {
+        (with_pmi1(at) && attempt_pmi1_start(at, kp[0], err) < 0)) {
         close(kp[0]);
         close(kp[1]);
         close(pm[0]);
@@ -272,7 +289,7 @@ int attempt_keeper_start(struct attempt *at, struct err *err)
     if (pmixd != NULL)
         attempt_pmix_start(at, pm[0]);
     else
-        attempt_prepared(at);
+        attempt_world_prepared(at, at->worlds[at->nworlds - 1]);
     return 0;
 }
 
@@ -285,44 +302,78 @@ static char **take_strings(struct strv *from, size_t *n)
     return v;
 }
 
-static Muster__Spawn *make_spawn(struct attempt *at, const struct rank_env *e)
+static Muster__Program *make_program(const struct attempt *at,
+                                     const struct attempt_world *w,
+                                     const struct rank_env *e, size_t i)
 {
-    const Muster__Prepare *p = at->prepare;
     struct strv common = STRV_INIT, args = STRV_INIT;
-    Muster__Spawn *m = xmalloc(sizeof *m);
-    muster__spawn__init(m);
-    m->path = xstrdup(at->program);
-    m->wdir = xstrdup(p->wdir);
-    m->output_credit = OUTPUT_CREDIT_BYTES;
-    strv_add_all(&args, p->argv, p->n_argv);
+    const Muster__App *app = w->prepare->apps[i];
+    Muster__Program *m = xmalloc(sizeof *m);
+    muster__program__init(m);
+    m->path = xstrdup(w->programs[i]);
+    m->wdir = xstrdup(app->wdir);
+    strv_add_all(&args, app->argv, app->n_argv);
     m->argv = take_strings(&args, &m->n_argv);
-    rank_env_common(e, conf_of(at)->environ, &common);
+    rank_env_common(e, app, conf_of(at)->environ, &common);
     m->env = take_strings(&common, &m->n_env);
-    m->n_ranks = at->position->n_ranks;
-    m->ranks = xcalloc(m->n_ranks, sizeof(Muster__SpawnRank *));
-    for (size_t i = 0; i < m->n_ranks; i++) {
-        struct strv own = STRV_INIT;
-        m->ranks[i] = xmalloc(sizeof *m->ranks[i]);
-        muster__spawn_rank__init(m->ranks[i]);
-        m->ranks[i]->rank = at->position->ranks[i];
-        rank_env_rank(e, i, &own);
-        m->ranks[i]->env = take_strings(&own, &m->ranks[i]->n_env);
-    }
     return m;
 }
 
-void attempt_keeper_spawn(struct attempt *at, const Muster__Go *go)
+// Which of the apps a rank of the world runs: they have the ranks in order.
+static uint32_t app_of(const Muster__Prepare *p, uint32_t rank)
+{
+    uint32_t app = 0;
+    for (uint32_t end = p->apps[0]->ranks; rank >= end && app + 1 < p->n_apps;)
+        end += p->apps[++app]->ranks;
+    return app;
+}
+
+static Muster__SpawnRank *make_rank(const struct attempt_world *w,
+                                    const struct rank_env *e, size_t i)
+{
+    struct strv own = STRV_INIT;
+    uint32_t rank = w->position->ranks[i];
+    Muster__SpawnRank *m = xmalloc(sizeof *m);
+    muster__spawn_rank__init(m);
+    m->rank = w->prepare->first + rank;
+    m->program = app_of(w->prepare, rank);
+    rank_env_rank(e, i, &own);
+    m->env = take_strings(&own, &m->n_env);
+    return m;
+}
+
+static Muster__Spawn *make_spawn(const struct attempt *at,
+                                 const struct attempt_world *w,
+                                 const struct rank_env *e)
+{
+    Muster__Spawn *m = xmalloc(sizeof *m);
+    muster__spawn__init(m);
+    m->output_credit = OUTPUT_CREDIT_BYTES;
+    m->n_programs = w->prepare->n_apps;
+    m->programs = xcalloc(m->n_programs, sizeof(Muster__Program *));
+    for (size_t i = 0; i < m->n_programs; i++)
+        m->programs[i] = make_program(at, w, e, i);
+    m->n_ranks = w->position->n_ranks;
+    m->ranks = xcalloc(m->n_ranks, sizeof(Muster__SpawnRank *));
+    for (size_t i = 0; i < m->n_ranks; i++)
+        m->ranks[i] = make_rank(w, e, i);
+    return m;
+}
+
+void attempt_keeper_spawn(struct attempt *at, const struct attempt_world *w,
+                          const Muster__Go *go)
 {
     struct frame f = attempt_header(at, FRAME_SPAWN);
-    struct rank_env e = {.prepare = at->prepare,
+    struct rank_env e = {.prepare = w->prepare,
                          .go = go,
-                         .self = at->index,
+                         .self = w->index,
                          .attempt = at->number,
-                         .pmix = at->pmix_ready,
+                         .pmix = w->pmix_ready,
                          .tmpdir = at->tmpdir,
                          .cpus = conf_of(at)->hello->cpus};
-    Muster__Spawn *m = make_spawn(at, &e);
-    at->oom_kills = oom_kills("");
+    Muster__Spawn *m = make_spawn(at, w, &e);
+    if (w->prepare->world == 0)
+        at->oom_kills = oom_kills("");
     chan_send_msg(at->keeper, &f, &m->base);
     msg_free(m);
 }

@@ -7,14 +7,20 @@
 #include "common/log.h"
 #include "common/mem.h"
 
+// PMI-1 is for the first world only: what is spawned gets PMIx.
+static void said(struct attempt *at, size_t local, bool finalized)
+{
+    attempt_rank_said(at, &at->worlds[0]->ranks[local], finalized);
+}
+
 static void on_connected(void *arg, size_t local)
 {
-    attempt_rank_said(arg, local, false);
+    said(arg, local, false);
 }
 
 static void on_finalized(void *arg, size_t local)
 {
-    attempt_rank_said(arg, local, true);
+    said(arg, local, true);
 }
 
 static void on_aborted(void *arg, size_t local, int code, const char *text)
@@ -22,7 +28,8 @@ static void on_aborted(void *arg, size_t local, int code, const char *text)
     struct attempt *at = arg;
     CLEANUP_FREE char *copy = xstrdup(text);
     Muster__Abort m = MUSTER__ABORT__INIT;
-    m.rank = at->position->ranks[local];
+    m.nspace = at->worlds[0]->prepare->nspace;
+    m.rank = at->worlds[0]->position->ranks[local];
     m.status = code;
     m.text = copy;
     attempt_up(at, FRAME_ABORT, &m.base);
@@ -48,12 +55,13 @@ int attempt_pmi1_start(struct attempt *at, int keeper, struct err *err)
     static const struct pmi1_ops ops = {on_connected, on_finalized, on_aborted, on_part,
                                         on_failed};
     const struct agent_conf *ac = agent_conf(session_agent(at->session));
-    size_t n = at->position->n_ranks;
+    const struct attempt_world *w = at->worlds[0];
+    size_t n = w->position->n_ranks;
     CLEANUP_FREE int *fds = xcalloc(n, sizeof *fds);
     if (rank_fds_give(keeper, fds, n, err) < 0)
         return -1;
     struct pmi1_conf conf = {
-        .base = ac->base, .log = ac->log, .prepare = at->prepare, .self = at->index};
+        .base = ac->base, .log = ac->log, .prepare = w->prepare, .self = w->index};
     at->pmi1 = pmi1_create(&conf, fds, &ops, at);
     return 0;
 }

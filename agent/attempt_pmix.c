@@ -7,6 +7,7 @@
 #include "agent/pmi1.h"
 #include "common/log.h"
 #include "common/loop.h"
+#include "common/mem.h"
 #include "wire/msg.h"
 
 static const struct agent_conf *conf_of(const struct attempt *at)
@@ -50,11 +51,13 @@ static void coll_late(void *arg, size_t contributor, const Muster__Coll *result)
         result_to_ranks(at, result, &f);
 }
 
-int attempt_coll_start(struct attempt *at, struct err *err)
+int attempt_coll_add(struct attempt *at, const Muster__Prepare *p, struct err *err)
 {
     static const struct coll_ops ops = {coll_expect, coll_done, coll_late};
+    if (at->route != NULL)
+        return coll_route_add(at->route, p, err);
     at->route = coll_route_create(session_tree(at->session),
-                                  session_vertex(at->session), at->prepare, err);
+                                  session_vertex(at->session), p, err);
     if (at->route == NULL)
         return -1;
     at->colls = coll_create(coll_route_contributors(at->route), NULL, &ops, at);
@@ -93,25 +96,44 @@ static void on_ready(struct attempt *at, const struct frame *f)
 {
     ERR_AUTO err = ERR_INIT;
     Muster__PmixReady *m = msg_unpack(f, &muster__pmix_ready__descriptor, &err);
+    struct attempt_world *w = m != NULL ? attempt_world_find(at, m->nspace) : NULL;
     if (m != NULL && m->error[0] != '\0')
         err_set(&err, "PMIx server: %s", m->error);
-    if (err.text != NULL || at->pmix_ready != NULL) {
-        msg_free(m);
-        if (err.text != NULL)
-            attempt_fail(at, &err);
+    if (err.text != NULL) {
+        attempt_fail(at, &err);
+    } else if (w != NULL && w->pmix_ready == NULL) {
+        w->pmix_ready = m;
+        if (w->begun) // a server that starts late gets the earlier worlds, too
+            attempt_world_prepared(at, w);
         return;
     }
-    at->pmix_ready = m;
-    if (at->state == ATTEMPT_PREPARING)
-        attempt_prepared(at);
+    msg_free(m);
 }
 
 static void on_client(struct attempt *at, const struct frame *f)
 {
     Muster__PmixClient *m = msg_unpack(f, &muster__pmix_client__descriptor, NULL);
-    long local = m != NULL ? attempt_local_rank(at, m->rank) : -1;
-    if (local >= 0)
-        attempt_rank_said(at, (size_t)local, m->finalized);
+    const struct attempt_world *w =
+        m != NULL ? attempt_world_find(at, m->nspace) : NULL;
+    struct attempt_rank *r = w != NULL ? attempt_world_rank(w, m->rank) : NULL;
+    if (r != NULL)
+        attempt_rank_said(at, r, m->finalized);
+    msg_free(m);
+}
+
+// As if the rank had printed it.
+static void on_log(struct attempt *at, const struct frame *f)
+{
+    Muster__PmixLog *m = msg_unpack(f, &muster__pmix_log__descriptor, NULL);
+    const struct attempt_world *w =
+        m != NULL && m->proc != NULL ? attempt_world_find(at, m->proc->nspace) : NULL;
+    if (w != NULL && attempt_world_rank(w, m->proc->rank) != NULL) {
+        Muster__Output out = MUSTER__OUTPUT__INIT;
+        out.rank = w->prepare->first + m->proc->rank;
+        out.stream = m->stream;
+        out.data = m->text;
+        attempt_up(at, FRAME_OUTPUT, &out.base);
+    }
     msg_free(m);
 }
 
@@ -137,9 +159,13 @@ static void on_frame(void *arg, const struct frame *f)
     switch (f->kind) {
     case FRAME_PMIX_READY: on_ready(at, f); break;
     case FRAME_PMIX_CLIENT: on_client(at, f); break;
+    case FRAME_PMIX_LOG: on_log(at, f); break;
     case FRAME_COLL: add_part(at, 0, f); break;
     case FRAME_MODEX:
     case FRAME_MODEX_DONE: route_modex(at, f); break;
+    case FRAME_NAMES:
+    case FRAME_SPAWN_REQUEST:
+    case FRAME_NOTIFY:
     case FRAME_ABORT:
         out.body = f->body;
         out.len = f->len;
@@ -176,30 +202,47 @@ void attempt_pmix_lost(struct attempt *at)
     attempt_fail(at, &err);
 }
 
+void attempt_pmix_setup(struct attempt *at, const struct attempt_world *w)
+{
+    const Muster__Prepare *p = w->prepare;
+    CLEANUP_FREE uint32_t *app_ranks = xcalloc(p->n_apps, sizeof *app_ranks);
+    for (size_t i = 0; i < p->n_apps; i++)
+        app_ranks[i] = p->apps[i]->ranks;
+    Muster__PmixSetup m = MUSTER__PMIX_SETUP__INIT;
+    m.nspace = p->nspace;
+    m.n_positions = p->n_positions;
+    m.positions = p->positions;
+    m.self = w->position != NULL ? w->index : UINT32_MAX;
+    m.uid = (uint32_t)getuid();
+    m.gid = (uint32_t)getgid();
+    m.universe_size = p->universe_size;
+    m.tmpdir = at->tmpdir;
+    m.first = p->first;
+    m.parent = p->parent;
+    m.n_app_ranks = p->n_apps;
+    m.app_ranks = app_ranks;
+    struct frame f = attempt_header(at, FRAME_PMIX_SETUP);
+    if (at->pmixd != NULL)
+        chan_send_msg(at->pmixd, &f, &m.base);
+}
+
 void attempt_pmix_start(struct attempt *at, int fd)
 {
     static const struct chan_ops ops = {on_frame, on_closed};
-    Muster__PmixSetup m = MUSTER__PMIX_SETUP__INIT;
-    m.nspace = at->prepare->nspace;
-    m.n_positions = at->prepare->n_positions;
-    m.positions = at->prepare->positions;
-    m.self = at->index;
-    m.uid = (uint32_t)getuid();
-    m.gid = (uint32_t)getgid();
-    m.universe_size = at->prepare->universe_size;
-    m.tmpdir = at->tmpdir;
-    struct frame f = attempt_header(at, FRAME_PMIX_SETUP);
     at->pmixd = chan_create(conf_of(at)->base, fd, fd, &ops, at);
-    chan_send_msg(at->pmixd, &f, &m.base);
+    for (size_t i = 0; i < at->nworlds; i++)
+        attempt_pmix_setup(at, at->worlds[i]);
 }
 
 // libpmix would wait for ever for the data of a rank that is gone.
 static bool refuse_modex(struct attempt *at, const struct frame *f)
 {
     Muster__Modex *m = msg_unpack(f, &muster__modex__descriptor, NULL);
-    long local =
-        m != NULL && m->proc != NULL ? attempt_local_rank(at, m->proc->rank) : -1;
-    bool gone = local >= 0 && at->ranks[local].gone;
+    const struct attempt_world *w =
+        m != NULL && m->proc != NULL ? attempt_world_find(at, m->proc->nspace) : NULL;
+    const struct attempt_rank *r =
+        w != NULL ? attempt_world_rank(w, m->proc->rank) : NULL;
+    bool gone = r != NULL && r->gone;
     if (gone) {
         BUF_AUTO body = BUF_INIT;
         struct frame out = attempt_header(at, FRAME_MODEX_DONE);
@@ -213,10 +256,21 @@ static bool refuse_modex(struct attempt *at, const struct frame *f)
     return gone;
 }
 
+static bool is_ours(const struct attempt *at, const struct frame *f)
+{
+    Muster__Notify *m = msg_unpack(f, &muster__notify__descriptor, NULL);
+    bool ours = m != NULL && m->origin == session_vertex(at->session);
+    msg_free(m);
+    return ours;
+}
+
 void attempt_pmix_frame(struct attempt *at, const struct frame *f)
 {
     if (f->kind == FRAME_COLL_DONE)
         coll_result(at, f);
-    else if (at->pmixd != NULL && !(f->kind == FRAME_MODEX && refuse_modex(at, f)))
+    else if (at->pmixd == NULL || (f->kind == FRAME_MODEX && refuse_modex(at, f)) ||
+             (f->kind == FRAME_NOTIFY && is_ours(at, f)))
+        return;
+    else
         chan_send(at->pmixd, f);
 }

@@ -210,18 +210,30 @@ static void on_grace(evutil_socket_t fd, short what, void *arg)
 
 // ---- messages in ------------------------------------------------------------
 
+// The first one that fails takes everything along; what an earlier one started runs on.
+static void spawn_failed(struct keeper *k)
+{
+    if (k->state == KEEPER_WARM) {
+        happen(k, KEEPER_SPAWN_FAILED);
+        return;
+    }
+    keeper_send_failed(&k->send, &k->failure);
+    err_clear(&k->failure);
+}
+
 static void on_spawn(struct keeper *k, const struct frame *f)
 {
-    if (k->state != KEEPER_WARM) {
+    if (k->state != KEEPER_WARM && k->state != KEEPER_RUNNING) {
         log_warn(k->log, "SPAWN ignored in state %s", keeper_state_name(k->state));
         return;
     }
+    size_t before = keeper_ranks_count(k->ranks);
     Muster__Spawn *m = msg_unpack(f, &muster__spawn__descriptor, &k->failure);
     if (m != NULL && keeper_ranks_start(k->ranks, m, &k->failure) == 0) {
-        keeper_send_started(&k->send, k->ranks);
+        keeper_send_started(&k->send, k->ranks, before);
         happen(k, KEEPER_SPAWNED);
     } else {
-        happen(k, KEEPER_SPAWN_FAILED);
+        spawn_failed(k);
     }
     msg_free(m);
 }

@@ -2,8 +2,10 @@
 // ranks, and ends all of them when it is told to or when its agent goes.
 //
 // Messages (wire/muster.proto) on fd 3, from the agent:
-//   SPAWN   Spawn: start all ranks; answered by STARTED, or by FAILED when one cannot be
-//           started (those that ran are killed first). Taken once.
+//   SPAWN   Spawn: start the ranks of one world; answered by STARTED, or by FAILED when
+//           one cannot be started. After a first SPAWN that fails nobody is left (those
+//           that ran are killed first) and none is taken any more; a further one that
+//           fails leaves the ranks of earlier ones alone.
 //   SIGNAL  Signal: to the process group of each rank that runs.
 //   STOP    Stop: SIGTERM, after grace_ms SIGKILL, for everybody below the keeper but
 //           the PMIx server. Another STOP can shorten the grace. Answered by STOPPED.

@@ -27,7 +27,7 @@ struct keeper_ranks {
     struct event_base *base;
     keeper_ranks_output_fn output;
     void *arg;
-    struct rank *rank; // never moved: streams point to it
+    struct rank **rank; // each by itself, never moved: streams point to it
     size_t n;
     int *fds; // owned: the ranks' PMI sockets, until they are started
     size_t nfds;
@@ -45,8 +45,10 @@ struct keeper_ranks *keeper_ranks_create(struct event_base *base,
 
 void keeper_ranks_forget(struct keeper_ranks *rs)
 {
-    for (size_t i = 0; i < rs->n; i++)
-        rank_io_destroy(rs->rank[i].io);
+    for (size_t i = 0; i < rs->n; i++) {
+        rank_io_destroy(rs->rank[i]->io);
+        free(rs->rank[i]);
+    }
     free(rs->rank);
     rs->rank = NULL;
     rs->n = 0;
@@ -76,30 +78,45 @@ void keeper_ranks_own_fds(struct keeper_ranks *rs, const int *fds, size_t n)
 
 // ---- start ------------------------------------------------------------------
 
-static int check_spawn(const struct keeper_ranks *rs, const Muster__Spawn *spawn,
-                       struct err *err)
+static int lacks(const char *what, struct err *err)
 {
-    const char *lacks = spawn->path[0] == '\0' ? "a program"
-                        : spawn->n_argv == 0   ? "an argv"
-                        : spawn->n_ranks == 0  ? "ranks"
-                        : rs->nfds > 0 && rs->nfds != spawn->n_ranks
-                            ? "as many ranks as PMI sockets came"
-                            : NULL;
-    if (lacks != NULL) {
-        err_set_kind(err, "PROTOCOL", 125, "SPAWN without %s", lacks);
-        return -1;
-    }
-    if (spawn->wdir[0] == '\0')
+    err_set_kind(err, "PROTOCOL", 125, "SPAWN without %s", what);
+    return -1;
+}
+
+static int check_program(const Muster__Program *p, struct err *err)
+{
+    if (p->path[0] == '\0')
+        return lacks("a program", err);
+    if (p->n_argv == 0)
+        return lacks("an argv", err);
+    if (p->wdir[0] == '\0')
         return 0;
-    CLEANUP_CLOSE int dir = open(spawn->wdir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    CLEANUP_CLOSE int dir = open(p->wdir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (dir >= 0 && faccessat(dir, ".", X_OK, 0) == 0)
         return 0;
     int why = errno;
     err_set_kind(err, "WDIR", 125,
                  "working directory %s: %s (it has to be there in every pod; --wdir "
                  "names another)",
-                 spawn->wdir, strerror(why));
+                 p->wdir, strerror(why));
     return -1;
+}
+
+static int check_spawn(const struct keeper_ranks *rs, const Muster__Spawn *spawn,
+                       struct err *err)
+{
+    if (spawn->n_ranks == 0)
+        return lacks("ranks", err);
+    if (rs->nfds > 0 && rs->nfds != spawn->n_ranks)
+        return lacks("as many ranks as PMI sockets came", err);
+    for (size_t i = 0; i < spawn->n_ranks; i++)
+        if (spawn->ranks[i]->program >= spawn->n_programs)
+            return lacks("a program", err);
+    for (size_t i = 0; i < spawn->n_programs; i++)
+        if (check_program(spawn->programs[i], err) < 0)
+            return -1;
+    return 0;
 }
 
 static void on_output(void *arg, uint32_t stream, const uint8_t *data, size_t len,
@@ -129,21 +146,22 @@ static size_t fds_of(const struct rank *r, int pmi, struct proc_fd *fds)
 static int start_rank(struct rank *r, const Muster__Spawn *spawn,
                       const Muster__SpawnRank *own, int pmi, struct err *err)
 {
+    const Muster__Program *program = spawn->programs[own->program];
     STRV_AUTO env = STRV_INIT;
-    strv_add_all(&env, spawn->env, spawn->n_env);
+    strv_add_all(&env, program->env, program->n_env);
     for (size_t i = 0; i < own->n_env; i++)
         strv_putenv(&env, own->env[i]);
-    CLEANUP_FREE char **argv = null_terminated(spawn->argv, spawn->n_argv);
+    CLEANUP_FREE char **argv = null_terminated(program->argv, program->n_argv);
     char *none[] = {NULL};
     r->io = rank_io_create(r->all->base, spawn->output_credit, on_output, r, err);
     if (r->io == NULL)
         return -1;
     struct proc_fd fds[RANK_IO_STREAMS + 1];
     struct proc_spec spec = {
-        .path = spawn->path,
+        .path = program->path,
         .argv = argv,
         .envp = env.n > 0 ? env.v : none,
-        .dir = spawn->wdir[0] != '\0' ? spawn->wdir : NULL,
+        .dir = program->wdir[0] != '\0' ? program->wdir : NULL,
         .fds = fds,
         .nfds = fds_of(r, pmi, fds),
         .own_session = true,
@@ -160,14 +178,17 @@ static int start_rank(struct rank *r, const Muster__Spawn *spawn,
 static int start_all(struct keeper_ranks *rs, const Muster__Spawn *spawn,
                      struct err *err)
 {
-    rs->rank = xcalloc(spawn->n_ranks, sizeof *rs->rank);
+    rs->rank = xrealloc(rs->rank, rs->n + spawn->n_ranks, sizeof(struct rank *));
     for (size_t i = 0; i < spawn->n_ranks; i++) {
-        struct rank *r = &rs->rank[rs->n++];
+        struct rank *r = rs->rank[rs->n++] = xcalloc(1, sizeof *r);
         r->all = rs;
         r->number = spawn->ranks[i]->rank;
         int pmi = rs->nfds > 0 ? rs->fds[i] : -1;
         if (start_rank(r, spawn, spawn->ranks[i], pmi, err) < 0) {
             err_prefix(err, "rank %u", r->number);
+            rs->n--;
+            rank_io_destroy(r->io);
+            free(r);
             return -1;
         }
     }
@@ -191,12 +212,12 @@ size_t keeper_ranks_count(const struct keeper_ranks *rs)
 
 uint32_t keeper_ranks_number(const struct keeper_ranks *rs, size_t i)
 {
-    return rs->rank[i].number;
+    return rs->rank[i]->number;
 }
 
 pid_t keeper_ranks_pid(const struct keeper_ranks *rs, size_t i)
 {
-    return rs->rank[i].pid;
+    return rs->rank[i]->pid;
 }
 
 static bool runs(const struct rank *r)
@@ -207,7 +228,7 @@ static bool runs(const struct rank *r)
 bool keeper_ranks_exited(struct keeper_ranks *rs, pid_t pid, uint32_t *rank)
 {
     for (size_t i = 0; i < rs->n; i++) {
-        struct rank *r = &rs->rank[i];
+        struct rank *r = rs->rank[i];
         if (r->pid != pid || !runs(r))
             continue;
         r->state = rank_state_next(r->state, RANK_EXIT);
@@ -221,14 +242,14 @@ size_t keeper_ranks_running(const struct keeper_ranks *rs)
 {
     size_t n = 0;
     for (size_t i = 0; i < rs->n; i++)
-        n += runs(&rs->rank[i]) ? 1 : 0;
+        n += runs(rs->rank[i]) ? 1 : 0;
     return n;
 }
 
 bool keeper_ranks_drained(const struct keeper_ranks *rs)
 {
     for (size_t i = 0; i < rs->n; i++)
-        if (!rank_io_ended(rs->rank[i].io))
+        if (!rank_io_ended(rs->rank[i]->io))
             return false;
     return true;
 }
@@ -236,20 +257,20 @@ bool keeper_ranks_drained(const struct keeper_ranks *rs)
 void keeper_ranks_signal(struct keeper_ranks *rs, int number)
 {
     for (size_t i = 0; i < rs->n; i++)
-        if (runs(&rs->rank[i]))
-            kill(-rs->rank[i].pid, number);
+        if (runs(rs->rank[i]))
+            kill(-rs->rank[i]->pid, number);
 }
 
 void keeper_ranks_credit(struct keeper_ranks *rs, uint32_t rank, uint32_t stream,
                          uint32_t bytes)
 {
     for (size_t i = 0; i < rs->n; i++)
-        if (rs->rank[i].number == rank)
-            rank_io_credit(rs->rank[i].io, stream, bytes);
+        if (rs->rank[i]->number == rank)
+            rank_io_credit(rs->rank[i]->io, stream, bytes);
 }
 
 void keeper_ranks_finish(struct keeper_ranks *rs)
 {
     for (size_t i = 0; i < rs->n; i++)
-        rank_io_finish(rs->rank[i].io);
+        rank_io_finish(rs->rank[i]->io);
 }

@@ -22,11 +22,11 @@ struct keeper_ranks *keeper_ranks_create(struct event_base *base,
                                          keeper_ranks_output_fn output, void *arg);
 void keeper_ranks_destroy(struct keeper_ranks *rs);
 
-// The ranks' PMI sockets, in the order of SPAWN; copied, and taken over. None: ranks
-// start without.
+// PMI sockets of the ranks of the first SPAWN, in its order; copied, and taken over. None:
+// ranks start without.
 void keeper_ranks_own_fds(struct keeper_ranks *rs, const int *fds, size_t n);
-// Once. On failure (err->code 125, 126 or 127) some may run: the caller kills whatever
-// is below it, then calls keeper_ranks_forget.
+// More of them. On failure (err->code 125, 126 or 127) some may run: the caller kills
+// whatever is below it, then calls keeper_ranks_forget; or they count on as the others do.
 int keeper_ranks_start(struct keeper_ranks *rs, const Muster__Spawn *spawn,
                        struct err *err);
 // None of them counts any more; their output is lost.

@@ -13,15 +13,16 @@ static void send_msg(const struct keeper_send *s, enum frame_kind kind,
     chan_send_msg(s->chan, &f, msg);
 }
 
-void keeper_send_started(const struct keeper_send *s, const struct keeper_ranks *ranks)
+void keeper_send_started(const struct keeper_send *s, const struct keeper_ranks *ranks,
+                         size_t first)
 {
-    size_t n = keeper_ranks_count(ranks);
+    size_t n = keeper_ranks_count(ranks) - first;
     CLEANUP_FREE Muster__RankPid *pids = xcalloc(n, sizeof *pids);
     CLEANUP_FREE Muster__RankPid **list = xcalloc(n, sizeof *list);
     for (size_t i = 0; i < n; i++) {
         muster__rank_pid__init(&pids[i]);
-        pids[i].rank = keeper_ranks_number(ranks, i);
-        pids[i].pid = (uint32_t)keeper_ranks_pid(ranks, i);
+        pids[i].rank = keeper_ranks_number(ranks, first + i);
+        pids[i].pid = (uint32_t)keeper_ranks_pid(ranks, first + i);
         list[i] = &pids[i];
     }
     Muster__Started m = MUSTER__STARTED__INIT;

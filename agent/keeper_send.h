@@ -20,7 +20,9 @@ struct keeper_send {
     struct frame head;
 };
 
-void keeper_send_started(const struct keeper_send *s, const struct keeper_ranks *ranks);
+// Those from the first-th on.
+void keeper_send_started(const struct keeper_send *s, const struct keeper_ranks *ranks,
+                         size_t first);
 void keeper_send_failed(const struct keeper_send *s, const struct err *why);
 void keeper_send_output(const struct keeper_send *s, uint32_t rank, uint32_t stream,
                         const uint8_t *data, size_t len, bool eof);

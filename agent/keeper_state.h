@@ -4,7 +4,7 @@
 
 enum keeper_state {
     KEEPER_WARM,     // no SPAWN yet; the PMIx server may be up
-    KEEPER_RUNNING,  // the ranks were started
+    KEEPER_RUNNING,  // ranks were started; further ones may be
     KEEPER_CLEARING, // a rank could not be started: SIGKILL for those that were
     KEEPER_SPENT,    // FAILED was sent, nothing runs; another SPAWN is not taken
     KEEPER_ENDING,   // SIGTERM was sent, the grace runs

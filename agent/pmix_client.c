@@ -11,6 +11,7 @@ static void report(void *wire, struct pmixd_call *call)
     Muster__PmixClient m;
     muster__pmix_client__init(&m);
     m.rank = call->proc.rank;
+    m.nspace = call->proc.nspace;
     m.finalized = call->kind == PMIXD_CALL_FINALIZED;
     pmixd_wire_client(wire, &m);
     pmixd_call_free(call);
@@ -40,6 +41,7 @@ void pmixd_client_abort(void *wire, struct pmixd_call *call)
     Muster__Abort m;
     muster__abort__init(&m);
     m.rank = call->proc.rank;
+    m.nspace = call->proc.nspace;
     m.status = call->status;
     m.text = call->text != NULL ? call->text : none;
     pmixd_wire_abort(wire, &m);

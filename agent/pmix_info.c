@@ -35,9 +35,28 @@ void pmixd_info_add_u32(struct pmixd_info *i, const char *key, uint32_t value)
     PMIX_INFO_LOAD(next(i), key, &value, PMIX_UINT32);
 }
 
+void pmixd_info_add_size(struct pmixd_info *i, const char *key, size_t value)
+{
+    PMIX_INFO_LOAD(next(i), key, &value, PMIX_SIZE);
+}
+
+void pmixd_info_add_bytes(struct pmixd_info *i, const char *key, const uint8_t *data,
+                          size_t len)
+{
+    CLEANUP_FREE uint8_t *copy = xmemdup(data, len);
+    pmix_byte_object_t bytes = {.bytes = (char *)copy, .size = len};
+    PMIX_INFO_LOAD(next(i), key, &bytes, PMIX_BYTE_OBJECT);
+}
+
 void pmixd_info_add_rank(struct pmixd_info *i, const char *key, pmix_rank_t value)
 {
     PMIX_INFO_LOAD(next(i), key, &value, PMIX_PROC_RANK);
+}
+
+void pmixd_info_add_proc(struct pmixd_info *i, const char *key,
+                         const pmix_proc_t *value)
+{
+    PMIX_INFO_LOAD(next(i), key, value, PMIX_PROC);
 }
 
 void pmixd_info_add_regex_steal(struct pmixd_info *i, const char *key, char *regex)

@@ -23,7 +23,12 @@ void pmixd_info_add_string(struct pmixd_info *i, const char *key, const char *va
 void pmixd_info_add_bool(struct pmixd_info *i, const char *key, bool value);
 void pmixd_info_add_u16(struct pmixd_info *i, const char *key, uint16_t value);
 void pmixd_info_add_u32(struct pmixd_info *i, const char *key, uint32_t value);
+void pmixd_info_add_size(struct pmixd_info *i, const char *key, size_t value);
+void pmixd_info_add_bytes(struct pmixd_info *i, const char *key, const uint8_t *data,
+                          size_t len);
 void pmixd_info_add_rank(struct pmixd_info *i, const char *key, pmix_rank_t value);
+void pmixd_info_add_proc(struct pmixd_info *i, const char *key,
+                         const pmix_proc_t *value);
 // A regular expression made by PMIx_generate_regex or _ppn; takes it over.
 void pmixd_info_add_regex_steal(struct pmixd_info *i, const char *key, char *regex);
 // An array of keys under one key; `inner` is empty afterwards.

@@ -11,10 +11,12 @@
 
 #include "agent/pmix_info.h"
 #include "agent/pmix_map.h"
+#include "agent/pmix_proc.h"
 #include "common/mem.h"
 #include "common/strv.h"
 
 struct pmixd_job {
+    char *nspace;
     Muster__PmixReady ready; // points into the rest
     Muster__RankEnv *envs;   // [n_ranks]
     Muster__RankEnv **list;  // [n_ranks]
@@ -53,10 +55,21 @@ static void add_job(struct pmixd_info *info, const struct pmixd_map *map,
     pmixd_info_add_u32(info, PMIX_JOB_SIZE, map->size);
     pmixd_info_add_u32(info, PMIX_MAX_PROCS, map->size);
     pmixd_info_add_u32(info, PMIX_NUM_NODES, (uint32_t)s->n_positions);
-    pmixd_info_add_u32(info, PMIX_JOB_NUM_APPS, 1);
+    pmixd_info_add_u32(info, PMIX_JOB_NUM_APPS,
+                       s->n_app_ranks > 0 ? (uint32_t)s->n_app_ranks : 1);
     pmixd_info_add_string(info, PMIX_TMPDIR, s->tmpdir);
     pmixd_info_add_string(info, PMIX_NSDIR, nsdir);
     pmixd_info_add_bool(info, PMIX_TDIR_RMCLEAN, true); // the agent removes it
+}
+
+static void add_parent(struct pmixd_info *info, const Muster__PmixSetup *s)
+{
+    pmix_proc_t parent;
+    if (s->parent == NULL)
+        return;
+    pmixd_proc_from_wire(&parent, s->parent);
+    pmixd_info_add_bool(info, PMIX_SPAWNED, true);
+    pmixd_info_add_proc(info, PMIX_PARENT_ID, &parent);
 }
 
 // Keys of our own node. They stand in an array that names the node: bare ones would go
@@ -81,13 +94,18 @@ static void add_rank(struct pmixd_info *info, const struct pmixd_map *map,
     struct pmixd_place at = map->place[rank];
     PMIXD_INFO_AUTO proc = PMIXD_INFO_INIT;
     pmixd_info_add_rank(&proc, PMIX_RANK, rank); // must be the first
-    pmixd_info_add_u32(&proc, PMIX_APPNUM, 0);
+    pmixd_info_add_u32(&proc, PMIX_APPNUM, at.app);
     pmixd_info_add_string(&proc, PMIX_HOSTNAME, s->positions[at.node]->node);
     pmixd_info_add_u32(&proc, PMIX_NODEID, at.node);
-    pmixd_info_add_rank(&proc, PMIX_GLOBAL_RANK, rank);
+    pmixd_info_add_rank(&proc, PMIX_GLOBAL_RANK, s->first + rank);
     pmixd_info_add_u16(&proc, PMIX_LOCAL_RANK, at.local_rank);
     pmixd_info_add_u16(&proc, PMIX_NODE_RANK, at.local_rank);
     pmixd_info_add_array(info, PMIX_PROC_DATA, &proc);
+}
+
+static size_t local_ranks(const Muster__PmixSetup *s)
+{
+    return s->self != PMIXD_NO_POSITION ? s->positions[s->self]->n_ranks : 0;
 }
 
 // ---- registration -----------------------------------------------------------
@@ -99,10 +117,12 @@ static int register_nspace(const Muster__PmixSetup *s, const struct pmixd_map *m
     if (add_maps(&info, map, err) < 0)
         return -1;
     add_job(&info, map, s, nsdir);
-    add_own_node(&info, map, s);
+    add_parent(&info, s);
+    if (map->peers != NULL)
+        add_own_node(&info, map, s);
     for (uint32_t r = 0; r < map->size; r++)
         add_rank(&info, map, s, r);
-    int local = (int)s->positions[s->self]->n_ranks;
+    int local = (int)local_ranks(s);
     return check(
         PMIx_server_register_nspace(s->nspace, local, info.v, info.n, NULL, NULL),
         "register the namespace", err);
@@ -163,7 +183,7 @@ static int make_nsdir(const char *dir, const Muster__PmixSetup *s, struct err *e
 static int fill(struct pmixd_job *job, const Muster__PmixSetup *s,
                 const struct pmixd_map *map, struct err *err)
 {
-    CLEANUP_FREE char *nsdir = xasprintf("%s/ns", s->tmpdir);
+    CLEANUP_FREE char *nsdir = xasprintf("%s/ns%u", s->tmpdir, s->first);
     if (make_nsdir(nsdir, s, err) < 0 || register_nspace(s, map, nsdir, err) < 0)
         return -1;
     for (size_t i = 0; i < job->ready.n_ranks; i++)
@@ -177,9 +197,11 @@ struct pmixd_job *pmixd_job_create(const Muster__PmixSetup *setup, struct err *e
     struct pmixd_map *map = pmixd_map_create(setup, err);
     if (map == NULL)
         return NULL;
-    size_t n = setup->positions[setup->self]->n_ranks;
+    size_t n = local_ranks(setup);
     struct pmixd_job *job = xcalloc(1, sizeof *job);
     muster__pmix_ready__init(&job->ready);
+    job->nspace = xstrdup(setup->nspace);
+    job->ready.nspace = job->nspace;
     job->envs = xcalloc(n, sizeof *job->envs);
     job->list = xcalloc(n, sizeof *job->list);
     job->strings = xcalloc(n, sizeof *job->strings);
@@ -199,6 +221,7 @@ void pmixd_job_destroy(struct pmixd_job *job)
         return;
     for (size_t i = 0; i < job->ready.n_ranks; i++)
         strv_free(&job->strings[i]);
+    free(job->nspace);
     free(job->strings);
     free(job->envs);
     free(job->list);

@@ -1,4 +1,4 @@
-// The job as libpmix knows it: its namespace, its clients and their environments.
+// One world as libpmix knows it: its namespace, its clients and their environments.
 #ifndef MUSTER_AGENT_PMIX_JOB_H
 #define MUSTER_AGENT_PMIX_JOB_H
 
@@ -7,9 +7,9 @@
 
 struct pmixd_job;
 
-// Registers the namespace and every local rank, and collects the ranks' environments.
-// The calls wait for libpmix, which has nothing else to do yet: no rank is forked
-// before.
+// Registers the namespace and every local rank, and collects the ranks' environments. A
+// namespace without local ranks is registered, too: ranks of other worlds may ask about it.
+// The calls wait for libpmix's thread, which never waits for us. No rank is forked before.
 struct pmixd_job *pmixd_job_create(const Muster__PmixSetup *setup, struct err *err);
 void pmixd_job_destroy(struct pmixd_job *job); // NULL-safe; libpmix keeps the namespace
 

@@ -2,24 +2,32 @@
 //
 // Started by the agent with fd 3 as its wire (muster.proto, "agent and muster-pmixd").
 // libpmix starts at once, so that a server that stands by costs an attempt nothing. One
-// setup, then fences, modex and aborts until fd 3 closes; then it is gone at once,
+// setup for each world, fences, modex and all else until fd 3 closes; then it is gone at once,
 // without libpmix's teardown, which can hang. It is never used for a second attempt.
 #include <event2/event.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "agent/pmix_client.h"
+#include "agent/pmix_coll.h"
 #include "agent/pmix_dmodex.h"
-#include "agent/pmix_fence.h"
 #include "agent/pmix_init.h"
 #include "agent/pmix_job.h"
+#include "agent/pmix_log.h"
+#include "agent/pmix_names.h"
+#include "agent/pmix_notify.h"
+#include "agent/pmix_query.h"
 #include "agent/pmix_shift.h"
+#include "agent/pmix_spawn.h"
 #include "agent/pmix_upcall.h"
 #include "agent/pmix_wire.h"
 #include "common/log.h"
 #include "common/loop.h"
+#include "common/mem.h"
+#include "common/strv.h"
 
 enum { AGENT_FD = 3, EXIT_BROKEN = 125, LAST_WORDS_MS = 1000 };
 
@@ -28,38 +36,58 @@ struct server {
     struct log *log;
     struct pmixd_wire *wire;
     struct pmixd_shift *shift;
-    struct pmixd_fences *fences;
+    struct pmixd_colls *colls;
     struct pmixd_dmodex *dmodex;
-    struct pmixd_job *job; // NULL before the setup
+    struct pmixd_names *names;
+    struct pmixd_spawns *spawns;
+    struct pmixd_log logged;
+    struct pmixd_job **jobs; // one a world
+    size_t njobs;
+    struct strv nspaces; // of the jobs
     struct pmixd_handler handlers[PMIXD_CALL_KINDS];
 };
 
-static void say_error(struct server *s, const struct err *err)
+static void say_error(struct server *s, const char *nspace, const struct err *err)
 {
+    CLEANUP_FREE char *name = xstrdup(nspace);
     Muster__PmixReady m;
     muster__pmix_ready__init(&m);
     m.error = err->text;
+    m.nspace = name;
     pmixd_wire_ready(s->wire, &m);
     pmixd_wire_flush(s->wire, LAST_WORDS_MS);
+}
+
+static bool is_registered(const struct server *s, const char *nspace)
+{
+    for (size_t i = 0; i < s->nspaces.n; i++)
+        if (strcmp(s->nspaces.v[i], nspace) == 0)
+            return true;
+    return false;
 }
 
 static void on_setup(void *arg, const Muster__PmixSetup *m)
 {
     struct server *s = arg;
     ERR_AUTO err = ERR_INIT;
-    if (s->job != NULL)
-        err_set(&err, "a PMIx server serves one attempt, and this one has its own");
+    struct pmixd_job *job = NULL;
+    if (is_registered(s, m->nspace))
+        err_set(&err, "the namespace %s is registered already", m->nspace);
     else
-        s->job = pmixd_job_create(m, &err);
-    if (err.text != NULL)
-        say_error(s, &err);
-    else
-        pmixd_wire_ready(s->wire, pmixd_job_ready(s->job));
+        job = pmixd_job_create(m, &err);
+    if (job == NULL) {
+        say_error(s, m->nspace, &err);
+        return;
+    }
+    s->jobs = xrealloc(s->jobs, s->njobs + 1, sizeof(struct pmixd_job *));
+    s->jobs[s->njobs++] = job;
+    strv_add(&s->nspaces, m->nspace);
+    pmixd_wire_ready(s->wire, pmixd_job_ready(job));
 }
 
 static void on_coll_done(void *arg, const Muster__Coll *m)
 {
-    pmixd_fences_done(((struct server *)arg)->fences, m);
+    pmixd_colls_done(((struct server *)arg)->colls, m);
 }
 
 static void on_modex(void *arg, const Muster__Modex *m, uint32_t asker)
@@ -70,6 +98,21 @@ static void on_modex(void *arg, const Muster__Modex *m, uint32_t asker)
 static void on_modex_done(void *arg, const Muster__Modex *m)
 {
     pmixd_dmodex_done(((struct server *)arg)->dmodex, m);
+}
+
+static void on_names_done(void *arg, const Muster__NamesDone *m)
+{
+    pmixd_names_done(((struct server *)arg)->names, m);
+}
+
+static void on_spawn_done(void *arg, const Muster__SpawnDone *m)
+{
+    pmixd_spawns_done(((struct server *)arg)->spawns, m);
+}
+
+static void on_notify(void *arg, const Muster__Notify *m)
+{
+    pmixd_notify_deliver(m);
 }
 
 // Nothing is taken down: libpmix's thread may be in an upcall at this moment.
@@ -97,9 +140,38 @@ static const struct pmixd_wire_ops wire_ops = {
     .coll_done = on_coll_done,
     .modex = on_modex,
     .modex_done = on_modex_done,
+    .names_done = on_names_done,
+    .spawn_done = on_spawn_done,
+    .notify = on_notify,
     .ping = on_ping,
     .closed = on_closed,
 };
+
+static void handle(struct server *s, enum pmixd_call_kind kind, pmixd_call_fn fn,
+                   void *arg)
+{
+    s->handlers[kind] = (struct pmixd_handler){fn, arg};
+}
+
+static void set_handlers(struct server *s)
+{
+    handle(s, PMIXD_CALL_FENCE, pmixd_colls_call, s->colls);
+    handle(s, PMIXD_CALL_CONNECT, pmixd_colls_call, s->colls);
+    handle(s, PMIXD_CALL_DISCONNECT, pmixd_colls_call, s->colls);
+    handle(s, PMIXD_CALL_MODEX, pmixd_dmodex_call, s->dmodex);
+    handle(s, PMIXD_CALL_ABORT, pmixd_client_abort, s->wire);
+    handle(s, PMIXD_CALL_CONNECTED, pmixd_client_connected, s->wire);
+    handle(s, PMIXD_CALL_FINALIZED, pmixd_client_finalized, s->wire);
+    handle(s, PMIXD_CALL_PUBLISH, pmixd_names_call, s->names);
+    handle(s, PMIXD_CALL_LOOKUP, pmixd_names_call, s->names);
+    handle(s, PMIXD_CALL_UNPUBLISH, pmixd_names_call, s->names);
+    handle(s, PMIXD_CALL_SPAWN, pmixd_spawns_call, s->spawns);
+    handle(s, PMIXD_CALL_GROUP, pmixd_colls_call, s->colls);
+    handle(s, PMIXD_CALL_UNGROUP, pmixd_colls_call, s->colls);
+    handle(s, PMIXD_CALL_NOTIFY, pmixd_notify_call, s->wire);
+    handle(s, PMIXD_CALL_LOG, pmixd_log_call, &s->logged);
+    handle(s, PMIXD_CALL_QUERY, pmixd_query_call, &s->nspaces);
+}
 
 static int build(struct server *s, struct err *err)
 {
@@ -111,17 +183,12 @@ static int build(struct server *s, struct err *err)
     s->shift = pmixd_shift_create(s->base, err);
     if (s->shift == NULL)
         return -1;
-    s->fences = pmixd_fences_create(s->wire);
+    s->colls = pmixd_colls_create(s->wire);
     s->dmodex = pmixd_dmodex_create(s->wire, s->shift);
-    s->handlers[PMIXD_CALL_FENCE] =
-        (struct pmixd_handler){pmixd_fences_call, s->fences};
-    s->handlers[PMIXD_CALL_MODEX] =
-        (struct pmixd_handler){pmixd_dmodex_call, s->dmodex};
-    s->handlers[PMIXD_CALL_ABORT] = (struct pmixd_handler){pmixd_client_abort, s->wire};
-    s->handlers[PMIXD_CALL_CONNECTED] =
-        (struct pmixd_handler){pmixd_client_connected, s->wire};
-    s->handlers[PMIXD_CALL_FINALIZED] =
-        (struct pmixd_handler){pmixd_client_finalized, s->wire};
+    s->names = pmixd_names_create(s->wire);
+    s->spawns = pmixd_spawns_create(s->wire);
+    s->logged.wire = s->wire;
+    set_handlers(s);
     return 0;
 }
 
@@ -135,7 +202,7 @@ int main(void)
         _exit(EXIT_BROKEN);
     }
     if (pmixd_init(pmixd_upcall_module(s.shift, s.handlers), &err) < 0) {
-        say_error(&s, &err);
+        say_error(&s, "", &err);
         fprintf(stderr, "muster-pmixd: %s\n", err_text(&err));
         _exit(EXIT_BROKEN);
     }

@@ -21,7 +21,7 @@ static int check_nspace(const Muster__PmixSetup *s, struct err *err)
 
 static int check_self(const Muster__PmixSetup *s, struct err *err)
 {
-    if (s->self < s->n_positions)
+    if (s->self < s->n_positions || s->self == PMIXD_NO_POSITION)
         return 0;
     err_set(err, "own position %" PRIu32 " is not one of the %zu positions", s->self,
             s->n_positions);
@@ -76,7 +76,8 @@ static int place_rank(struct pmixd_map *map, bool *seen, uint32_t rank, uint32_t
         return -1;
     }
     seen[rank] = true;
-    map->place[rank] = (struct pmixd_place){node, (uint16_t)local};
+    map->place[rank] =
+        (struct pmixd_place){.node = node, .local_rank = (uint16_t)local};
     return 0;
 }
 
@@ -98,6 +99,22 @@ static int place_position(struct pmixd_map *map, bool *seen, const Muster__Posit
     return 0;
 }
 
+// The programs have the ranks in order. None are named: it is one.
+static int place_apps(struct pmixd_map *map, const Muster__PmixSetup *s,
+                      struct err *err)
+{
+    uint64_t rank = 0;
+    for (uint32_t app = 0; app < s->n_app_ranks; app++)
+        for (uint32_t i = 0; i < s->app_ranks[app]; i++, rank++)
+            if (rank < map->size)
+                map->place[rank].app = app;
+    if (s->n_app_ranks == 0 || rank == map->size)
+        return 0;
+    err_set(err, "the programs have %" PRIu64 " ranks, the positions %" PRIu32, rank,
+            map->size);
+    return -1;
+}
+
 static int place_all(struct pmixd_map *map, const Muster__PmixSetup *s, struct err *err)
 {
     size_t size = 0;
@@ -114,7 +131,7 @@ static int place_all(struct pmixd_map *map, const Muster__PmixSetup *s, struct e
         if (check_node(s->positions[i], i, err) < 0 ||
             place_position(map, seen, s->positions[i], i, err) < 0)
             return -1;
-    return check_distinct(s, err);
+    return check_distinct(s, err) < 0 ? -1 : place_apps(map, s, err);
 }
 
 static void print_ranks(struct buf *b, const Muster__Position *p)
@@ -131,10 +148,12 @@ static void print_maps(struct pmixd_map *map, const Muster__PmixSetup *s)
         buf_append_str(&ranks, i > 0 ? ";" : "");
         print_ranks(&ranks, s->positions[i]);
     }
-    print_ranks(&peers, s->positions[s->self]);
+    if (s->self != PMIXD_NO_POSITION) {
+        print_ranks(&peers, s->positions[s->self]);
+        map->peers = buf_steal_str(&peers);
+    }
     map->nodes = buf_steal_str(&nodes);
     map->ranks = buf_steal_str(&ranks);
-    map->peers = buf_steal_str(&peers);
 }
 
 struct pmixd_map *pmixd_map_create(const Muster__PmixSetup *setup, struct err *err)

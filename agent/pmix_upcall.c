@@ -6,6 +6,7 @@
 
 #include "agent/pmix_shift.h"
 #include "common/mem.h"
+#include "common/strv.h"
 
 // libpmix's interface is process-wide and passes no argument of ours: this is the one
 // place of the program that mirrors that.
@@ -39,6 +40,13 @@ void pmixd_call_free(struct pmixd_call *call)
     if (call == NULL)
         return;
     free(call->procs);
+    if (call->info != NULL)
+        PMIX_INFO_FREE(call->info, call->ninfo);
+    if (call->apps != NULL)
+        PMIX_APP_FREE(call->apps, call->napps);
+    for (char **key = call->keys; key != NULL && *key != NULL; key++)
+        free(*key);
+    free(call->keys);
     free(call->text);
     free(call->data);
     free(call);
@@ -77,6 +85,33 @@ static pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs,
     return PMIX_SUCCESS;
 }
 
+static pmix_status_t collective(enum pmixd_call_kind kind, const pmix_proc_t procs[],
+                                size_t nprocs, const pmix_info_t info[], size_t ninfo,
+                                pmix_op_cbfunc_t done, void *cbdata)
+{
+    struct pmixd_call *call = call_new(kind, cbdata);
+    call->procs = xmemdup(procs, nprocs * sizeof *procs);
+    call->nprocs = nprocs;
+    call->status = local_status(info, ninfo);
+    call->op = done;
+    queue(call);
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t on_connect(const pmix_proc_t procs[], size_t nprocs,
+                                const pmix_info_t info[], size_t ninfo,
+                                pmix_op_cbfunc_t done, void *cbdata)
+{
+    return collective(PMIXD_CALL_CONNECT, procs, nprocs, info, ninfo, done, cbdata);
+}
+
+static pmix_status_t on_disconnect(const pmix_proc_t procs[], size_t nprocs,
+                                   const pmix_info_t info[], size_t ninfo,
+                                   pmix_op_cbfunc_t done, void *cbdata)
+{
+    return collective(PMIXD_CALL_DISCONNECT, procs, nprocs, info, ninfo, done, cbdata);
+}
+
 static pmix_status_t on_modex(const pmix_proc_t *proc, const pmix_info_t info[],
                               size_t ninfo, pmix_modex_cbfunc_t done, void *cbdata)
 {
@@ -86,6 +121,107 @@ static pmix_status_t on_modex(const pmix_proc_t *proc, const pmix_info_t info[],
     queue(call);
     return PMIX_SUCCESS;
 }
+
+// ---- names --------------------------------------------------------------------
+
+static void copy_info(struct pmixd_call *call, const pmix_info_t info[], size_t n)
+{
+    if (n == 0)
+        return;
+    PMIX_INFO_CREATE(call->info, n);
+    call->ninfo = n;
+    for (size_t i = 0; i < n; i++)
+        PMIX_INFO_XFER(&call->info[i], &info[i]);
+}
+
+static char **copy_keys(char **keys)
+{
+    size_t n = 0;
+    while (keys != NULL && keys[n] != NULL)
+        n++;
+    char **copy = xcalloc(n + 1, sizeof *copy);
+    for (size_t i = 0; i < n; i++)
+        copy[i] = xstrdup(keys[i]);
+    return copy;
+}
+
+static struct pmixd_call *names_call(enum pmixd_call_kind kind, const pmix_proc_t *proc,
+                                     char **keys, const pmix_info_t info[],
+                                     size_t ninfo, void *cbdata)
+{
+    struct pmixd_call *call = call_new(kind, cbdata);
+    call->proc = *proc;
+    call->keys = copy_keys(keys);
+    copy_info(call, info, ninfo);
+    return call;
+}
+
+static pmix_status_t on_publish(const pmix_proc_t *proc, const pmix_info_t info[],
+                                size_t ninfo, pmix_op_cbfunc_t done, void *cbdata)
+{
+    struct pmixd_call *call =
+        names_call(PMIXD_CALL_PUBLISH, proc, NULL, info, ninfo, cbdata);
+    call->op = done;
+    queue(call);
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t on_lookup(const pmix_proc_t *proc, char **keys,
+                               const pmix_info_t info[], size_t ninfo,
+                               pmix_lookup_cbfunc_t done, void *cbdata)
+{
+    struct pmixd_call *call =
+        names_call(PMIXD_CALL_LOOKUP, proc, keys, info, ninfo, cbdata);
+    call->lookup = done;
+    queue(call);
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t on_unpublish(const pmix_proc_t *proc, char **keys,
+                                  const pmix_info_t info[], size_t ninfo,
+                                  pmix_op_cbfunc_t done, void *cbdata)
+{
+    struct pmixd_call *call =
+        names_call(PMIXD_CALL_UNPUBLISH, proc, keys, info, ninfo, cbdata);
+    call->op = done;
+    queue(call);
+    return PMIX_SUCCESS;
+}
+
+// ---- spawn --------------------------------------------------------------------
+
+static void copy_app(pmix_app_t *to, const pmix_app_t *from)
+{
+    to->cmd = from->cmd != NULL ? strdup(from->cmd) : NULL;
+    to->argv = from->argv != NULL ? copy_keys(from->argv) : NULL;
+    to->env = from->env != NULL ? copy_keys(from->env) : NULL;
+    to->cwd = from->cwd != NULL ? strdup(from->cwd) : NULL;
+    to->maxprocs = from->maxprocs;
+    if (from->ninfo == 0)
+        return;
+    PMIX_INFO_CREATE(to->info, from->ninfo);
+    to->ninfo = from->ninfo;
+    for (size_t i = 0; i < from->ninfo; i++)
+        PMIX_INFO_XFER(&to->info[i], &from->info[i]);
+}
+
+static pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[],
+                              size_t ninfo, const pmix_app_t apps[], size_t napps,
+                              pmix_spawn_cbfunc_t done, void *cbdata)
+{
+    struct pmixd_call *call = call_new(PMIXD_CALL_SPAWN, cbdata);
+    call->proc = *proc;
+    copy_info(call, info, ninfo);
+    PMIX_APP_CREATE(call->apps, napps);
+    call->napps = napps;
+    for (size_t i = 0; i < napps; i++)
+        copy_app(&call->apps[i], &apps[i]);
+    call->spawn = done;
+    queue(call);
+    return PMIX_SUCCESS;
+}
+
+// ---- clients ------------------------------------------------------------------
 
 static pmix_status_t on_abort(const pmix_proc_t *proc, void *server_object, int status,
                               const char text[], pmix_proc_t procs[], size_t nprocs,
@@ -142,21 +278,70 @@ static pmix_status_t on_job_control(const pmix_proc_t *proc,
     return PMIX_ERR_NOT_SUPPORTED;
 }
 
-// For connect and disconnect. libpmix 4.2 counts on them: where they are NULL, all
-// local participants but the last wait for ever, and the loss of one is a crash.
-static pmix_status_t on_connect(const pmix_proc_t procs[], size_t nprocs,
-                                const pmix_info_t info[], size_t ninfo,
-                                pmix_op_cbfunc_t done, void *cbdata)
-{
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
-// Events reach the clients of this server; other pods do not hear of them yet.
+// The clients of this server have it from libpmix; the other pods' get it from us. What is
+// meant for the host, or for one process, goes nowhere.
 static pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source,
                                pmix_data_range_t range, pmix_info_t info[],
                                size_t ninfo, pmix_op_cbfunc_t done, void *cbdata)
 {
+    if (range == PMIX_RANGE_RM || range == PMIX_RANGE_LOCAL ||
+        range == PMIX_RANGE_PROC_LOCAL)
+        return PMIX_OPERATION_SUCCEEDED;
+    struct pmixd_call *call = call_new(PMIXD_CALL_NOTIFY, NULL);
+    call->proc = *source;
+    call->status = code;
+    call->range = range;
+    copy_info(call, info, ninfo);
+    queue(call);
     return PMIX_OPERATION_SUCCEEDED;
+}
+
+// ---- groups and queries -------------------------------------------------------
+
+static pmix_status_t on_group(pmix_group_operation_t op, char *group,
+                              const pmix_proc_t procs[], size_t nprocs,
+                              const pmix_info_t info[], size_t ninfo,
+                              pmix_info_cbfunc_t done, void *cbdata)
+{
+    struct pmixd_call *call = call_new(
+        op == PMIX_GROUP_CONSTRUCT ? PMIXD_CALL_GROUP : PMIXD_CALL_UNGROUP, cbdata);
+    call->text = xstrdup(group);
+    call->procs = xmemdup(procs, nprocs * sizeof *procs);
+    call->nprocs = nprocs;
+    call->status = local_status(info, ninfo);
+    call->infos = done;
+    for (size_t i = 0; i < ninfo; i++)
+        if (PMIX_CHECK_KEY(&info[i], PMIX_GROUP_ENDPT_DATA) && call->data == NULL) {
+            call->len = info[i].value.data.bo.size;
+            call->data = xmemdup(info[i].value.data.bo.bytes, call->len);
+        }
+    queue(call);
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t on_query(pmix_proc_t *proc, pmix_query_t *queries, size_t n,
+                              pmix_info_cbfunc_t done, void *cbdata)
+{
+    STRV_AUTO keys = STRV_INIT;
+    for (size_t i = 0; i < n; i++)
+        for (char **key = queries[i].keys; key != NULL && *key != NULL; key++)
+            strv_add(&keys, *key);
+    struct pmixd_call *call = call_new(PMIXD_CALL_QUERY, cbdata);
+    call->keys = copy_keys(keys.v);
+    call->infos = done;
+    queue(call);
+    return PMIX_SUCCESS;
+}
+
+static void on_log(const pmix_proc_t *proc, const pmix_info_t data[], size_t ndata,
+                   const pmix_info_t directives[], size_t ndirectives,
+                   pmix_op_cbfunc_t done, void *cbdata)
+{
+    struct pmixd_call *call = call_new(PMIXD_CALL_LOG, cbdata);
+    call->proc = *proc;
+    call->op = done;
+    copy_info(call, data, ndata);
+    queue(call);
 }
 
 pmix_server_module_t *pmixd_upcall_module(struct pmixd_shift *shift,
@@ -168,11 +353,18 @@ pmix_server_module_t *pmixd_upcall_module(struct pmixd_shift *shift,
         .abort = on_abort,
         .fence_nb = on_fence,
         .direct_modex = on_modex,
+        .publish = on_publish,
+        .lookup = on_lookup,
+        .unpublish = on_unpublish,
+        .spawn = on_spawn,
         .connect = on_connect,
-        .disconnect = on_connect,
+        .disconnect = on_disconnect,
         .register_events = on_register_events,
         .deregister_events = on_deregister_events,
         .notify_event = on_notify,
+        .group = on_group,
+        .query = on_query,
+        .log = on_log,
         .job_control = on_job_control,
     };
     host.shift = shift;

@@ -34,6 +34,9 @@ static const ProtobufCMessageDescriptor *type_of(uint16_t kind)
     case FRAME_COLL_DONE: return &muster__coll__descriptor;
     case FRAME_MODEX:
     case FRAME_MODEX_DONE: return &muster__modex__descriptor;
+    case FRAME_NAMES_DONE: return &muster__names_done__descriptor;
+    case FRAME_SPAWN_DONE: return &muster__spawn_done__descriptor;
+    case FRAME_NOTIFY: return &muster__notify__descriptor;
     default: return NULL;
     }
 }
@@ -45,6 +48,9 @@ static void deliver(struct pmixd_wire *w, const struct frame *f, const void *msg
     case FRAME_COLL_DONE: w->ops->coll_done(w->arg, msg); break;
     case FRAME_MODEX: w->ops->modex(w->arg, msg, f->src); break;
     case FRAME_MODEX_DONE: w->ops->modex_done(w->arg, msg); break;
+    case FRAME_NAMES_DONE: w->ops->names_done(w->arg, msg); break;
+    case FRAME_SPAWN_DONE: w->ops->spawn_done(w->arg, msg); break;
+    case FRAME_NOTIFY: w->ops->notify(w->arg, msg); break;
     }
 }
 
@@ -137,6 +143,26 @@ void pmixd_wire_modex(struct pmixd_wire *w, const Muster__Modex *m)
 void pmixd_wire_modex_done(struct pmixd_wire *w, const Muster__Modex *m, uint32_t asker)
 {
     send_to(w, FRAME_MODEX_DONE, asker, &m->base);
+}
+
+void pmixd_wire_names(struct pmixd_wire *w, const Muster__Names *m)
+{
+    send_to(w, FRAME_NAMES, 0, &m->base);
+}
+
+void pmixd_wire_spawn(struct pmixd_wire *w, const Muster__SpawnRequest *m)
+{
+    send_to(w, FRAME_SPAWN_REQUEST, 0, &m->base);
+}
+
+void pmixd_wire_notify(struct pmixd_wire *w, const Muster__Notify *m)
+{
+    send_to(w, FRAME_NOTIFY, 0, &m->base);
+}
+
+void pmixd_wire_log(struct pmixd_wire *w, const Muster__PmixLog *m)
+{
+    send_to(w, FRAME_PMIX_LOG, 0, &m->base);
 }
 
 void pmixd_wire_abort(struct pmixd_wire *w, const Muster__Abort *m)

@@ -21,6 +21,9 @@ struct pmixd_wire_ops {
     // pmixd_wire_modex_done() to `asker`.
     void (*modex)(void *arg, const Muster__Modex *m, uint32_t asker);
     void (*modex_done)(void *arg, const Muster__Modex *m);
+    void (*names_done)(void *arg, const Muster__NamesDone *m);
+    void (*spawn_done)(void *arg, const Muster__SpawnDone *m);
+    void (*notify)(void *arg, const Muster__Notify *m);
     // The agent asks whether all that libpmix has reported until now was sent: answer
     // with pmixd_wire_ping() behind it.
     void (*ping)(void *arg);
@@ -40,6 +43,10 @@ void pmixd_wire_coll(struct pmixd_wire *w, const Muster__Coll *m);
 void pmixd_wire_modex(struct pmixd_wire *w, const Muster__Modex *m);
 void pmixd_wire_modex_done(struct pmixd_wire *w, const Muster__Modex *m,
                            uint32_t asker);
+void pmixd_wire_names(struct pmixd_wire *w, const Muster__Names *m);
+void pmixd_wire_spawn(struct pmixd_wire *w, const Muster__SpawnRequest *m);
+void pmixd_wire_notify(struct pmixd_wire *w, const Muster__Notify *m);
+void pmixd_wire_log(struct pmixd_wire *w, const Muster__PmixLog *m);
 void pmixd_wire_abort(struct pmixd_wire *w, const Muster__Abort *m);
 void pmixd_wire_client(struct pmixd_wire *w, const Muster__PmixClient *m);
 void pmixd_wire_ping(struct pmixd_wire *w);

@@ -173,7 +173,27 @@ static void set_mpich(const struct rank_env *e, struct strv *out)
         set_unless_set(out, "MPIR_CVAR_PMI_VERSION", "x");
 }
 
-void rank_env_common(const struct rank_env *e, char *const *base, struct strv *out)
+// Set by set_open_mpi() for the parent's pod.
+static bool is_chosen(const char *entry)
+{
+    static const char *const names[] = {
+        "OMPI_MCA_btl_tcp_if_include=", "OMPI_MCA_btl_vader_backing_directory=",
+        "OMPI_MCA_mpi_yield_when_idle="};
+    for (size_t i = 0; i < COUNT(names); i++)
+        if (strncmp(entry, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+static void set_app(const Muster__App *app, struct strv *out)
+{
+    for (size_t i = 0; i < app->n_env; i++)
+        if (!is_scrubbed(app->env[i]) && !is_chosen(app->env[i]))
+            strv_putenv(out, app->env[i]);
+}
+
+void rank_env_common(const struct rank_env *e, const Muster__App *app,
+                     char *const *base, struct strv *out)
 {
     for (; *base != NULL; base++)
         if (!is_scrubbed(*base))
@@ -181,6 +201,7 @@ void rank_env_common(const struct rank_env *e, char *const *base, struct strv *o
     set_sizes(e, out);
     set_job(e, out);
     strv_putenv_all(out, e->prepare->env, e->prepare->n_env);
+    set_app(app, out);
     set_open_mpi(e, out);
     set_mpich(e, out);
 }

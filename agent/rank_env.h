@@ -25,7 +25,10 @@ struct rank_env {
 };
 
 // Adds the common part to `out`. `base` (NULL-terminated): the agent's own environment.
-void rank_env_common(const struct rank_env *e, char *const *base, struct strv *out);
+// What `app` sets comes last, but for names that are Muster's: an app that a rank spawns
+// brings its parent's environment, and those belong to the parent.
+void rank_env_common(const struct rank_env *e, const Muster__App *app,
+                     char *const *base, struct strv *out);
 // Adds the part of the position's i-th rank, but no name that `-x` sets.
 void rank_env_rank(const struct rank_env *e, size_t i, struct strv *out);
 

@@ -93,22 +93,27 @@ static void refuse_prepare(struct session *s, uint32_t attempt, const struct err
     up_attempt_msg(s, FRAME_FAILED, attempt, &m.base);
 }
 
-static void prepare(struct session *s, const struct frame *f)
+static void add_attempt(struct session *s, struct attempt *at)
 {
-    ERR_AUTO err = ERR_INIT;
-    if (find_attempt(s, f->attempt) != NULL) {
-        log_warn(log_of(s), "dropped a PREPARE: attempt %u exists", f->attempt);
-        return;
-    }
-    Muster__Prepare *m = msg_unpack(f, &muster__prepare__descriptor, &err);
-    struct attempt *at = m != NULL ? attempt_create(s, f, m, &err) : NULL;
-    if (at == NULL) {
-        refuse_prepare(s, f->attempt, &err);
-        return;
-    }
     struct running *r = xcalloc(1, sizeof *r);
     r->attempt = at;
     DL_APPEND(s->attempts, r);
+}
+
+// Of a new attempt, or of a further world of one that is here.
+static void prepare(struct session *s, const struct frame *f)
+{
+    ERR_AUTO err = ERR_INIT;
+    struct attempt *at = find_attempt(s, f->attempt);
+    Muster__Prepare *m = msg_unpack(f, &muster__prepare__descriptor, &err);
+    if (m == NULL)
+        refuse_prepare(s, f->attempt, &err);
+    else if (at != NULL)
+        attempt_add_world(at, m);
+    else if ((at = attempt_create(s, f, m, &err)) != NULL)
+        add_attempt(s, at);
+    else
+        refuse_prepare(s, f->attempt, &err);
 }
 
 // Of an attempt that is not here no rank is left: STOP is answered always.

@@ -51,20 +51,46 @@ const struct map_position *job_position(const struct job *j, uint32_t vertex)
     return NULL;
 }
 
-bool job_rank_is_at(const struct job *j, uint32_t vertex, uint32_t rank)
+bool job_rank_is_at(const struct job *j, uint32_t vertex, uint32_t number)
 {
-    return rank < j->map.ranks &&
-           j->map.positions[map_position_of(&j->map, rank)].member + 1 == vertex;
+    return number < j->nranks && j->ranks[number].member + 1 == vertex;
 }
 
-struct verdict_rank job_rank_text(struct job *j, uint32_t rank)
+struct verdict_rank job_rank_text(struct job *j, uint32_t number)
 {
-    const struct map_position *p = &j->map.positions[map_position_of(&j->map, rank)];
-    const struct group_member *m = &j->group.v[p->member];
-    return (struct verdict_rank){.rank = rank,
-                                 .pid = j->ranks[rank].pid,
+    const struct job_rank *r = &j->ranks[number];
+    const struct group_member *m = &j->group.v[r->member];
+    return (struct verdict_rank){.number = number,
+                                 .world =
+                                     r->world != NULL ? job_spawn_number(r->world) : 0,
+                                 .rank = r->rank,
+                                 .pid = r->pid,
                                  .member = m->member->name,
                                  .address = m->address};
+}
+
+const char *job_rank_nspace(const struct job *j, uint32_t number)
+{
+    const struct job_world *w = j->ranks[number].world;
+    return w != NULL ? job_spawn_nspace(w) : j->nspace;
+}
+
+void job_add_ranks(struct job *j, const struct job_world *world, const struct map *map)
+{
+    struct job_rank *r;
+    j->ranks = xrealloc(j->ranks, j->nranks + map->ranks, sizeof *j->ranks);
+    for (uint32_t i = 0; i < map->npositions; i++) {
+        const struct map_position *p = &map->positions[i];
+        struct group_member *m = &j->group.v[p->member];
+        j->hosts += m->hosts ? 0 : 1;
+        m->hosts = true;
+        for (uint32_t k = 0; k < p->count; k++) {
+            r = &j->ranks[j->nranks + p->first + k];
+            *r = (struct job_rank){
+                .world = world, .rank = p->first + k, .member = p->member};
+        }
+    }
+    j->nranks += map->ranks;
 }
 
 void job_fail(struct job *j, enum verdict_strength strength, int code, const char *fmt,
@@ -93,8 +119,9 @@ static void enter_prepare(struct job *j)
 {
     loop_timer_arm(j->wait_timer, PREPARE_BOUND_MS);
     j->prepare = job_plan_prepare(j->roll, &j->map, j->opts, j->nspace);
-    j->ranks = xcalloc(j->map.ranks, sizeof *j->ranks);
+    job_add_ranks(j, NULL, &j->map);
     job_coll_start(j);
+    job_names_start(j);
     job_output_start(j);
     job_send(j, FRAME_PREPARE, TREE_ALL, &j->prepare->base);
 }
@@ -139,7 +166,7 @@ static void enter_stop(struct job *j)
     j->stop_ms = loop_now_ms();
     // After a good end what is left (a rank's grandchildren) has nothing to save.
     send_stop(j, j->verdict.failed && j->interrupts < 2 ? j->opts->grace_ms : 0);
-    if (j->stopped == j->map.npositions)
+    if (j->stopped == j->hosts)
         job_event(j, JOB_EV_STOPPED);
 }
 
@@ -149,7 +176,7 @@ static void enter_drain(struct job *j)
     j->drained = j->printed;
     loop_timer_arm(j->stop_timer,
                    j->interrupts > 0 ? INTERRUPTED_DRAIN_MS : DRAIN_BOUND_MS);
-    for (uint32_t r = 0; r < j->map.ranks; r++)
+    for (uint32_t r = 0; r < j->nranks; r++)
         if (!j->ranks[r].started) {
             output_eof(j->output, r, 1);
             output_eof(j->output, r, 2);
@@ -318,15 +345,15 @@ static void on_run_over(evutil_socket_t fd, short what, void *arg)
 // No proof from some members: they are named, and left.
 static void stop_is_over(struct job *j)
 {
-    for (uint32_t i = 0; i < j->map.npositions; i++) {
-        struct group_member *m = &j->group.v[j->map.positions[i].member];
+    for (uint32_t i = 0; i < j->group.n; i++) {
+        struct group_member *m = &j->group.v[i];
         CLEANUP_FREE char *name = group_member_text(m);
-        if (!m->stopped)
+        if (m->hosts && !m->stopped)
             log_warn(j->conf.log,
                      "member %s gave no proof that its ranks are gone; it was left",
                      name);
     }
-    for (uint32_t r = 0; r < j->map.ranks; r++)
+    for (uint32_t r = 0; r < j->nranks; r++)
         job_rank_gone(j, r, "no answer");
     job_event(j, JOB_EV_STOPPED);
 }
@@ -411,6 +438,8 @@ void job_destroy(struct job *j)
     source_destroy(j->source);
     output_destroy(j->output);
     coll_destroy(j->colls);
+    job_names_end(j);
+    job_spawn_end(j);
     coll_route_destroy(j->route);
     msg_free(j->prepare);
     msg_free(j->attach);

@@ -12,7 +12,10 @@ static int expect(void *arg, const Muster__Coll *c, bool *expected, struct err *
 static void done(void *arg, const Muster__Coll *result)
 {
     struct job *j = arg;
-    job_send(j, FRAME_COLL_DONE, TREE_ALL, &result->base);
+    Muster__Coll m = *result;
+    if (m.kind == COLL_GROUP && m.status == 0)
+        m.number = ++j->groups;
+    job_send(j, FRAME_COLL_DONE, TREE_ALL, &m.base);
 }
 
 static void late(void *arg, size_t contributor, const Muster__Coll *result)

@@ -80,20 +80,30 @@ void job_member_missing(struct job *j, uint32_t vertex, const char *why, int cod
              name, why);
 }
 
-// "rank 4 is" or "ranks 4-7 are", for the loss of a member.
-static char *ranks_text(const struct map_position *p)
+// "rank 4 is", "ranks 4-7 are", "2 spawned ranks are" gone with a member.
+static char *ranks_text(const struct job *j, uint32_t member)
 {
-    if (p->count == 1)
+    const struct map_position *p = NULL;
+    uint32_t spawned = 0;
+    for (uint32_t i = 0; i < j->map.npositions; i++)
+        if (j->map.positions[i].member == member)
+            p = &j->map.positions[i];
+    if (p != NULL && p->count == 1)
         return xasprintf("rank %u is", p->first);
-    return xasprintf("ranks %u-%u are", p->first, p->first + p->count - 1);
+    if (p != NULL)
+        return xasprintf("ranks %u-%u are", p->first, p->first + p->count - 1);
+    for (uint32_t r = 0; r < j->nranks; r++)
+        spawned += j->ranks[r].member == member && !j->ranks[r].exited ? 1 : 0;
+    return spawned == 0   ? xstrdup("no rank is")
+           : spawned == 1 ? xstrdup("a spawned rank is")
+                          : xasprintf("%u spawned ranks are", spawned);
 }
 
 // A loss ends the job, unless its ranks had all ended well: then it only cannot be
 // proven that nothing is left there.
-static void tell_loss(struct job *j, const struct group_member *m,
-                      const struct map_position *p, const char *why)
+static void tell_loss(struct job *j, uint32_t member, const char *why)
 {
-    CLEANUP_FREE char *name = group_member_text(m);
+    CLEANUP_FREE char *name = group_member_text(&j->group.v[member]);
     if (j->state == JOB_CLOSE)
         return;
     if (j->state >= JOB_STOP && !job_settling(j)) {
@@ -101,7 +111,7 @@ static void tell_loss(struct job *j, const struct group_member *m,
                  name, why);
         return;
     }
-    CLEANUP_FREE char *ranks = p != NULL ? ranks_text(p) : xstrdup("no rank is");
+    CLEANUP_FREE char *ranks = ranks_text(j, member);
     job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE,
              "member %s was lost: %s; %s gone with it; look at the pod and its musterd",
              name, why, ranks);
@@ -110,7 +120,6 @@ static void tell_loss(struct job *j, const struct group_member *m,
 static void lose_one(struct job *j, uint32_t vertex, const char *why)
 {
     struct group_member *m = group_at(&j->group, vertex);
-    const struct map_position *p = job_position(j, vertex);
     if (m->state != GROUP_ATTACHED)
         return;
     m->state = GROUP_LOST;
@@ -118,12 +127,13 @@ static void lose_one(struct job *j, uint32_t vertex, const char *why)
     events_write(j->conf.events, "lost",
                  json_pack("{s:s, s:s, s:s}", "member", m->member->name, "address",
                            m->address, "why", why));
-    tell_loss(j, m, p, why);
-    for (uint32_t i = 0; p != NULL && i < p->count; i++)
-        job_rank_gone(j, p->first + i, why);
-    if (p != NULL && !m->stopped) {
+    tell_loss(j, vertex - 1, why);
+    for (uint32_t r = 0; r < j->nranks; r++)
+        if (j->ranks[r].member + 1 == vertex)
+            job_rank_gone(j, r, why);
+    if (m->hosts && !m->stopped) {
         m->stopped = true;
-        if (++j->stopped == j->map.npositions)
+        if (++j->stopped == j->hosts)
             job_event(j, JOB_EV_STOPPED);
     }
 }

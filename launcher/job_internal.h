@@ -3,6 +3,7 @@
 #define MUSTER_LAUNCHER_JOB_INTERNAL_H
 
 #include <sys/types.h>
+#include <utlist.h>
 
 #include "hostfile/roll.h"
 #include "launcher/events.h"
@@ -16,9 +17,16 @@
 #include "wire/branch.h"
 #include "wire/coll.h"
 #include "wire/coll_route.h"
+#include "wire/namestore.h"
 #include "wire/via.h"
 
+struct job_world;
+
+// By number in the attempt (muster.proto, Prepare).
 struct job_rank {
+    const struct job_world *world; // NULL: the first
+    uint32_t rank;                 // in its world
+    uint32_t member;
     uint32_t pid;
     bool started, exited;
     bool idle_exit; // ended with 0 and never called PMIx_Init
@@ -49,11 +57,19 @@ struct job {
     Muster__Prepare *prepare;
     struct coll_route *route;
     struct coll_table *colls;
+    uint64_t groups; // constructed so far: the last one's number
+    struct namestore *names;
+    struct job_names_bound *name_bounds; // utlist
     struct output *output;
     char *lost_output; // why not all of it reached the user; NULL: nothing is known
     struct job_rank *ranks;
+    uint32_t nranks; // of all worlds
     uint32_t exited;
-    uint32_t ready, started, stopped; // positions that said so
+    uint32_t ready, started;   // positions of the first world that said so
+    uint32_t hosts, stopped;   // members with ranks of any world; that said so
+    struct job_world **worlds; // spawned: number i + 1
+    size_t nworlds;
+    bool crowded; // was told: spawned ranks found no free slots
     bool pmix_used;
     uint32_t master_port;
     struct strv findings; // of pods, that were told
@@ -83,10 +99,14 @@ void job_fail(struct job *j, enum verdict_strength strength, int code, const cha
 bool job_settling(const struct job *j);
 // Take the progress line away: ranks print now.
 void job_progress_end(struct job *j);
-// Position hosted by a vertex, NULL when it hosts none.
+// Ranks more, placed by `map`, numbered on from nranks. NULL: of the first world.
+void job_add_ranks(struct job *j, const struct job_world *world, const struct map *map);
+// The namespace of a rank.
+const char *job_rank_nspace(const struct job *j, uint32_t number);
+// Position of the first world hosted by a vertex, NULL when it hosts none.
 const struct map_position *job_position(const struct job *j, uint32_t vertex);
-// Is there such a rank, and does this vertex host it? Numbers come from the network.
-bool job_rank_is_at(const struct job *j, uint32_t vertex, uint32_t rank);
+// Is it a rank, and does it run at this vertex? What comes from the network may lie.
+bool job_rank_is_at(const struct job *j, uint32_t vertex, uint32_t number);
 
 // job_discover.c: the way to a whole group.
 int job_discover_start(struct job *j, struct err *err);
@@ -106,6 +126,30 @@ void job_rank_gone(struct job *j, uint32_t rank, const char *why);
 // job_coll.c: collectives, of which the launcher is the root.
 void job_coll_start(struct job *j);
 void job_coll_part(struct job *j, const struct frame *f);
+
+// job_names.c: what ranks publish and look up.
+void job_names_start(struct job *j);
+void job_names_end(struct job *j);
+void job_names_request(struct job *j, const struct frame *f);
+
+// job_notify.c: events among ranks, and those that the job raises itself.
+void job_notify_relay(struct job *j, const struct frame *f);
+void job_notify_ended(struct job *j, uint32_t number, Muster__Notify__Ended how);
+
+// job_spawn.c: worlds that ranks of this attempt start.
+void job_spawn_request(struct job *j, const struct frame *f);
+void job_spawn_ready(struct job *j, const Muster__Ready *m);
+// One of its ranks was started.
+void job_spawn_started(struct job *j, const struct job_world *world);
+// It cannot be prepared: whoever wanted it gets an error, the job goes on.
+void job_spawn_failed(struct job *j, uint32_t number, const char *why);
+const char *job_spawn_nspace(const struct job_world *w);
+uint32_t job_spawn_number(const struct job_world *w);
+// Its ranks were not meant to use PMIx.
+bool job_spawn_is_plain(const struct job_world *w);
+// Number of rank 0 of the namespace, of whatever world; -1: there is no such rank.
+long job_rank_number(const struct job *j, const char *nspace, uint32_t rank);
+void job_spawn_end(struct job *j);
 
 // job_output.c: what ranks print.
 void job_output_start(struct job *j);

@@ -65,42 +65,98 @@ static Muster__Position *make_position(const struct roll *roll,
     return p;
 }
 
+// Names are chosen for the whole group, so that a member has the same one in all worlds.
+static void name_nodes(const struct roll *roll, const char **names)
+{
+    CLEANUP_FREE struct map_node *nodes = xcalloc(roll->nmembers, sizeof *nodes);
+    for (uint32_t i = 0; i < roll->nmembers; i++)
+        nodes[i] = (struct map_node){.hostname = roll->members[i].hostname,
+                                     .name = roll->members[i].name,
+                                     .address = roll->members[i].address};
+    map_node_names(nodes, roll->nmembers, names);
+}
+
 static void add_positions(Muster__Prepare *p, const struct roll *roll,
                           const struct map *map)
 {
-    uint32_t n = map->npositions;
-    CLEANUP_FREE struct map_node *nodes = xcalloc(n, sizeof *nodes);
-    CLEANUP_FREE const char **names = xcalloc(n, sizeof *names);
-    p->loopback = true;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct roll_member *m = &roll->members[map->positions[i].member];
-        nodes[i] = (struct map_node){
-            .hostname = m->hostname, .name = m->name, .address = m->address};
-        p->loopback = p->loopback && is_loopback(m->address);
-    }
-    map_node_names(nodes, n, names);
-    p->n_positions = n;
-    p->positions = xcalloc(n, sizeof(Muster__Position *));
-    for (uint32_t i = 0; i < n; i++)
-        p->positions[i] = make_position(roll, &map->positions[i], names[i]);
+    CLEANUP_FREE const char **names = xcalloc(roll->nmembers, sizeof *names);
+    name_nodes(roll, names);
+    p->n_positions = map->npositions;
+    p->positions = xcalloc(p->n_positions, sizeof(Muster__Position *));
+    for (uint32_t i = 0; i < map->npositions; i++)
+        p->positions[i] =
+            make_position(roll, &map->positions[i], names[map->positions[i].member]);
 }
 
-Muster__Prepare *job_plan_prepare(const struct roll *roll, const struct map *map,
-                                  const struct opts *o, const char *nspace)
+static bool all_loopback(const struct roll *roll)
+{
+    for (uint32_t i = 0; i < roll->nmembers; i++)
+        if (!is_loopback(roll->members[i].address))
+            return false;
+    return true;
+}
+
+static Muster__App *make_app(char *const *argv, size_t argc, const char *wdir,
+                             uint32_t ranks)
+{
+    Muster__App *a = xmalloc(sizeof *a);
+    muster__app__init(a);
+    a->n_argv = argc;
+    a->argv = copy_strings(argv, argc);
+    a->wdir = xstrdup(wdir);
+    a->ranks = ranks;
+    return a;
+}
+
+// All but the programs.
+static Muster__Prepare *make_world(const struct roll *roll, const struct map *map,
+                                   const struct opts *o, const char *nspace)
 {
     Muster__Prepare *p = xmalloc(sizeof *p);
     muster__prepare__init(p);
     p->nspace = xstrdup(nspace);
     p->job_key = xstrdup(roll->job_key);
-    p->n_argv = (size_t)o->argc;
-    p->argv = copy_strings(o->argv, p->n_argv);
     p->n_env = o->env.n;
     p->env = copy_strings(o->env.v, p->n_env);
-    p->wdir = xstrdup(o->wdir != NULL ? o->wdir : "");
     p->pmix = strcmp(o->pmi, "pmix") == 0 || strcmp(o->pmi, "auto") == 0;
-    p->pmi1 = strcmp(o->pmi, "pmi1") == 0 || strcmp(o->pmi, "auto") == 0;
     p->grace_ms = o->grace_ms;
     p->universe_size = map->slots > map->ranks ? map->slots : map->ranks;
+    p->loopback = all_loopback(roll);
     add_positions(p, roll, map);
+    return p;
+}
+
+Muster__Prepare *job_plan_prepare(const struct roll *roll, const struct map *map,
+                                  const struct opts *o, const char *nspace)
+{
+    Muster__Prepare *p = make_world(roll, map, o, nspace);
+    p->pmi1 = strcmp(o->pmi, "pmi1") == 0 || strcmp(o->pmi, "auto") == 0;
+    p->n_apps = 1;
+    p->apps = xcalloc(1, sizeof(Muster__App *));
+    p->apps[0] =
+        make_app(o->argv, (size_t)o->argc, o->wdir != NULL ? o->wdir : "", map->ranks);
+    return p;
+}
+
+Muster__Prepare *job_plan_spawn(const struct roll *roll, const struct map *map,
+                                const struct opts *o,
+                                const struct job_plan_spawn *spawn)
+{
+    const Muster__SpawnRequest *rq = spawn->request;
+    Muster__Prepare *p = make_world(roll, map, o, spawn->nspace);
+    p->world = spawn->number;
+    p->first = spawn->first;
+    p->parent = xmalloc(sizeof *p->parent);
+    muster__proc__init(p->parent);
+    p->parent->nspace = xstrdup(rq->parent->nspace);
+    p->parent->rank = rq->parent->rank;
+    p->n_apps = rq->n_apps;
+    p->apps = xcalloc(p->n_apps, sizeof(Muster__App *));
+    for (size_t i = 0; i < p->n_apps; i++) {
+        const Muster__App *a = rq->apps[i];
+        p->apps[i] = make_app(a->argv, a->n_argv, a->wdir, a->ranks);
+        p->apps[i]->n_env = a->n_env;
+        p->apps[i]->env = copy_strings(a->env, a->n_env);
+    }
     return p;
 }

@@ -11,8 +11,19 @@
 // Both own all that they point to: free with msg_free().
 Muster__Attach *job_plan_attach(const struct roll *roll, const struct members *members,
                                 const struct opts *o);
-// The map's positions are the roll's.
+// The first world: the user's program. The map's positions are the roll's.
 Muster__Prepare *job_plan_prepare(const struct roll *roll, const struct map *map,
                                   const struct opts *o, const char *nspace);
+
+// A further one, that ranks spawn: as the first, but for what `spawn` says. `first` is the
+// number of its first rank, `number` of the world.
+struct job_plan_spawn {
+    const Muster__SpawnRequest *request; // borrowed
+    const char *nspace;
+    uint32_t number, first;
+};
+Muster__Prepare *job_plan_spawn(const struct roll *roll, const struct map *map,
+                                const struct opts *o,
+                                const struct job_plan_spawn *spawn);
 
 #endif

@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "common/log.h"
 #include "common/mem.h"
@@ -10,18 +11,24 @@
 
 static void all_exited(struct job *j)
 {
-    if (j->exited == j->map.ranks)
+    if (j->exited == j->nranks)
         job_event(j, JOB_EV_ENDED);
 }
 
 // One more rank of the attempt is gone; false when that was known.
 static bool note_exit(struct job *j, uint32_t rank)
 {
-    if (rank >= j->map.ranks || j->ranks[rank].exited)
+    if (rank >= j->nranks || j->ranks[rank].exited)
         return false;
     j->ranks[rank].exited = true;
     j->exited++;
+    namestore_proc_gone(j->names, job_rank_nspace(j, rank), j->ranks[rank].rank);
     return true;
+}
+
+static void fail_collectives(struct job *j, uint32_t rank, const char *why)
+{
+    coll_fail_rank(j->colls, job_rank_nspace(j, rank), j->ranks[rank].rank, -1, why);
 }
 
 static void end_streams(struct job *j, uint32_t rank)
@@ -35,23 +42,31 @@ void job_rank_gone(struct job *j, uint32_t rank, const char *why)
     if (j->output == NULL)
         return;
     if (note_exit(j, rank))
-        coll_fail_rank(j->colls, j->nspace, rank, -1, why);
+        fail_collectives(j, rank, why);
     end_streams(j, rank);
     all_exited(j);
 }
 
-// A rank that ended well without PMIx while others use it: their MPI_Init waits for it.
+// A rank that ended well without PMIx while others wait for it: in their MPI_Init, or, when
+// it was spawned, its parent does. (A spawn can say that it will not use PMIx.)
+static bool is_waited_for(const struct job *j, const struct job_rank *r)
+{
+    if (!r->idle_exit)
+        return false;
+    return r->world != NULL ? !job_spawn_is_plain(r->world) : j->pmix_used;
+}
+
 static void check_idle_exits(struct job *j)
 {
-    for (uint32_t r = 0; j->pmix_used && r < j->map.ranks; r++) {
-        if (!j->ranks[r].idle_exit)
+    for (uint32_t r = 0; r < j->nranks; r++) {
+        if (!is_waited_for(j, &j->ranks[r]))
             continue;
         struct verdict_rank t = job_rank_text(j, r);
-        job_fail(
-            j, VERDICT_ERROR, 1,
-            "rank %u on %s (%s, pid %u) ended with exit code 0 without MPI_Init while "
-            "other ranks wait for it there",
-            r, t.member, t.address, t.pid);
+        CLEANUP_FREE char *who = verdict_rank_text(&t);
+        job_fail(j, VERDICT_ERROR, 1,
+                 "%s ended with exit code 0 without MPI_Init while other ranks wait "
+                 "for it there",
+                 who);
         return;
     }
 }
@@ -70,6 +85,12 @@ static void on_exited(struct job *j, const struct frame *f)
     events_write(j->conf.events, "exited",
                  json_pack("{s:i, s:s, s:i, s:i}", "rank", (int)m->rank, "member",
                            t.member, "pid", (int)m->pid, "status", (int)m->status));
+    bool bad = m->status != 0 || (m->pmix_connected && !m->pmix_finalized);
+    if (j->state < JOB_STOP && bad)
+        job_notify_ended(j, m->rank,
+                         WIFSIGNALED(m->status)
+                             ? MUSTER__NOTIFY__ENDED__SIGNALED
+                             : MUSTER__NOTIFY__ENDED__WITHOUT_FINALIZE);
     // SIGKILL is not what a stop begins with: somebody else's (the kernel, out of
     // memory).
     bool counts = j->state < JOB_STOP || (job_settling(j) && m->status == SIGKILL);
@@ -79,9 +100,10 @@ static void on_exited(struct job *j, const struct frame *f)
             verdict_out_of_memory(&j->verdict, m->rank, m->oom_kills);
         job_event(j, JOB_EV_CAUSE);
     }
-    if (!m->pmix_finalized && (m->status != 0 || m->pmix_connected)) {
-        CLEANUP_FREE char *why = xasprintf("rank %u is gone", m->rank);
-        coll_fail_rank(j->colls, j->nspace, m->rank, -1, why);
+    // Whatever it is part of waits for it in vain now; without PMIx others need not.
+    if (m->status != 0 || m->pmix_connected) {
+        CLEANUP_FREE char *why = xasprintf("rank %u is gone", rank->rank);
+        fail_collectives(j, m->rank, why);
     }
     msg_free(m);
     check_idle_exits(j);
@@ -102,12 +124,15 @@ static void tell_finding(struct job *j, const struct group_member *m, const char
 static void on_ready(struct job *j, const struct frame *f, struct group_member *m)
 {
     Muster__Ready *msg = msg_unpack(f, &muster__ready__descriptor, NULL);
-    if (msg != NULL && j->map.positions[0].member + 1 == f->src)
+    uint32_t world = msg != NULL ? msg->world : 0;
+    if (world > 0)
+        job_spawn_ready(j, msg);
+    else if (msg != NULL && j->map.positions[0].member + 1 == f->src)
         j->master_port = msg->master_port;
     for (size_t i = 0; msg != NULL && !m->ready && i < msg->n_warnings; i++)
         tell_finding(j, m, msg->warnings[i]);
     msg_free(msg);
-    if (m->ready || job_position(j, f->src) == NULL)
+    if (world > 0 || m->ready || job_position(j, f->src) == NULL)
         return;
     m->ready = true;
     if (++j->ready == j->map.npositions)
@@ -119,7 +144,10 @@ static void on_failed(struct job *j, const struct frame *f, struct group_member 
     Muster__Failed *msg = msg_unpack(f, &muster__failed__descriptor, NULL);
     CLEANUP_FREE char *name = group_member_text(m);
     bool counts = j->state < JOB_STOP || job_settling(j);
-    if (msg != NULL && counts)
+    if (msg != NULL && msg->world > 0) {
+        CLEANUP_FREE char *why = xasprintf("member %s: %s", name, msg->text);
+        job_spawn_failed(j, msg->world, why);
+    } else if (msg != NULL && counts)
         job_fail(j, VERDICT_LOSS,
                  msg->code > 0 && msg->code < 256 ? (int)msg->code
                                                   : VERDICT_OWN_FAILURE,
@@ -132,16 +160,19 @@ static void on_started(struct job *j, const struct frame *f, struct group_member
     Muster__Started *msg = msg_unpack(f, &muster__started__descriptor, NULL);
     for (size_t i = 0; msg != NULL && i < msg->n_ranks; i++) {
         uint32_t rank = msg->ranks[i]->rank;
-        if (!job_rank_is_at(j, f->src, rank))
+        if (!job_rank_is_at(j, f->src, rank) || j->ranks[rank].started)
             continue;
         j->ranks[rank].pid = msg->ranks[i]->pid;
         j->ranks[rank].started = true;
         events_write(j->conf.events, "started",
                      json_pack("{s:i, s:s, s:i}", "rank", (int)rank, "member",
                                m->member->name, "pid", (int)msg->ranks[i]->pid));
+        if (j->ranks[rank].world != NULL)
+            job_spawn_started(j, j->ranks[rank].world);
     }
+    bool first = msg != NULL && msg->n_ranks > 0 && msg->ranks[0]->rank < j->map.ranks;
     msg_free(msg);
-    if (m->started || job_position(j, f->src) == NULL)
+    if (m->started || !first || job_position(j, f->src) == NULL)
         return;
     m->started = true;
     if (++j->started == j->map.npositions)
@@ -151,8 +182,7 @@ static void on_started(struct job *j, const struct frame *f, struct group_member
 static void on_stopped(struct job *j, const struct frame *f, struct group_member *m)
 {
     Muster__Stopped *msg = msg_unpack(f, &muster__stopped__descriptor, NULL);
-    const struct map_position *p = job_position(j, f->src);
-    if (msg == NULL || m->stopped || p == NULL) {
+    if (msg == NULL || m->stopped || !m->hosts) {
         msg_free(msg);
         return;
     }
@@ -171,11 +201,12 @@ static void on_stopped(struct job *j, const struct frame *f, struct group_member
         if (j->state < JOB_STOP || job_settling(j))
             job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE, "member %s: %s", name,
                      msg->why);
-        for (uint32_t i = 0; i < p->count; i++)
-            job_rank_gone(j, p->first + i, msg->why);
+        for (uint32_t r = 0; r < j->nranks; r++)
+            if (j->ranks[r].member + 1 == f->src)
+                job_rank_gone(j, r, msg->why);
     }
     msg_free(msg);
-    if (j->stopped == j->map.npositions)
+    if (j->stopped == j->hosts)
         job_event(j, JOB_EV_STOPPED);
 }
 
@@ -195,8 +226,11 @@ static void on_output(struct job *j, const struct frame *f)
 static void on_abort(struct job *j, const struct frame *f)
 {
     Muster__Abort *m = msg_unpack(f, &muster__abort__descriptor, NULL);
-    if (m != NULL && job_rank_is_at(j, f->src, m->rank)) {
-        struct verdict_rank t = job_rank_text(j, m->rank);
+    long number = m != NULL ? job_rank_number(j, m->nspace, m->rank) : -1;
+    if (number >= 0 && job_rank_is_at(j, f->src, (uint32_t)number)) {
+        struct verdict_rank t = job_rank_text(j, (uint32_t)number);
+        if (j->state < JOB_STOP)
+            job_notify_ended(j, (uint32_t)number, MUSTER__NOTIFY__ENDED__ABORTED);
         if (verdict_abort(&j->verdict, &t, m->status, m->text))
             job_event(j, JOB_EV_CAUSE);
     }
@@ -251,6 +285,9 @@ static void attempt_frame(struct job *j, const struct frame *f, struct group_mem
     case FRAME_MODEX:
     case FRAME_MODEX_DONE: forward(j, f); break;
     case FRAME_ABORT: on_abort(j, f); break;
+    case FRAME_NOTIFY: job_notify_relay(j, f); break;
+    case FRAME_SPAWN_REQUEST: job_spawn_request(j, f); break;
+    case FRAME_NAMES: job_names_request(j, f); break;
     case FRAME_PMIX_USED:
         j->pmix_used = true;
         check_idle_exits(j);

@@ -12,8 +12,11 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/job_connect.c \
 	%D%/job_discover.c \
 	%D%/job_fsm.c %D%/job_fsm.h \
+	%D%/job_names.c \
+	%D%/job_notify.c \
 	%D%/job_output.c \
 	%D%/job_plan.c %D%/job_plan.h \
+	%D%/job_spawn.c \
 	%D%/job_up.c \
 	%D%/lines.c %D%/lines.h \
 	%D%/local_agent.c \

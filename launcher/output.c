@@ -97,6 +97,15 @@ struct output *output_create(struct event_base *base, int out_fd, int err_fd,
     return o;
 }
 
+void output_add(struct output *o, uint32_t ranks)
+{
+    size_t before = (size_t)o->ranks * 2, more = (size_t)ranks * 2;
+    o->streams = xrealloc(o->streams, before + more, sizeof *o->streams);
+    memset(o->streams + before, 0, more * sizeof *o->streams);
+    o->ranks += ranks;
+    o->open += (uint32_t)more;
+}
+
 void output_destroy(struct output *o)
 {
     if (o == NULL)

@@ -40,6 +40,8 @@ int output_make_dir(const struct output_style *style, struct err *err);
 struct output *output_create(struct event_base *base, int out_fd, int err_fd,
                              uint32_t ranks, const struct output_style *style,
                              const struct output_ops *ops, void *arg);
+// So many ranks more, numbered on.
+void output_add(struct output *o, uint32_t ranks);
 void output_destroy(struct output *o);
 void output_data(struct output *o, uint32_t rank, unsigned stream, const void *p,
                  size_t n);

@@ -26,14 +26,22 @@ bool verdict_set(struct verdict *v, enum verdict_strength strength, int code,
     return true;
 }
 
+char *verdict_rank_text(const struct verdict_rank *r)
+{
+    CLEANUP_FREE char *of =
+        r->world > 0 ? xasprintf(" of spawned world %u", r->world) : xstrdup("");
+    return xasprintf("rank %u%s on %s (%s, pid %u)", r->rank, of, r->member, r->address,
+                     r->pid);
+}
+
 // A cause that is one rank's.
 static bool set_rank(struct verdict *v, const struct verdict_rank *r,
                      enum verdict_strength strength, int code, const char *how)
 {
-    if (!verdict_set(v, strength, code, "rank %u on %s (%s, pid %u) %s", r->rank,
-                     r->member, r->address, r->pid, how))
+    CLEANUP_FREE char *who = verdict_rank_text(r);
+    if (!verdict_set(v, strength, code, "%s %s", who, how))
         return false;
-    v->rank = r->rank;
+    v->rank = r->number;
     return true;
 }
 

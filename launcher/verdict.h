@@ -30,11 +30,15 @@ struct verdict {
 
 // One rank as texts name it.
 struct verdict_rank {
+    uint32_t number; // in the attempt
+    uint32_t world;  // 0: the first; else it was spawned
     uint32_t rank;
     uint32_t pid;
     const char *member, *address;
 };
 
+// "rank 4 on train-2 (10.0.0.5, pid 77)". Caller frees.
+char *verdict_rank_text(const struct verdict_rank *r);
 // Record a cause; false when an equal or stronger one was there before (nothing
 // changes).
 bool verdict_set(struct verdict *v, enum verdict_strength strength, int code,

@@ -106,6 +106,7 @@ void coll_key(struct buf *out, const Muster__Coll *c)
 {
     buf_append(out, &c->kind, sizeof c->kind);
     buf_append(out, &c->index, sizeof c->index);
+    buf_append(out, c->name, strlen(c->name) + 1);
     for (size_t i = 0; i < c->n_procs; i++) {
         buf_append(out, c->procs[i]->nspace, strlen(c->procs[i]->nspace) + 1);
         buf_append(out, &c->procs[i]->rank, sizeof c->procs[i]->rank);
@@ -254,6 +255,7 @@ static Muster__Coll *copy_head(const Muster__Coll *c)
     head.n_procs = c->n_procs;
     head.procs = c->procs;
     head.index = c->index;
+    head.name = c->name;
     return copy_coll(&head);
 }
 

@@ -1,6 +1,6 @@
 // The core of allgather collectives, for every vertex of the tree. No I/O.
 //
-// A collective is known by (kind, procs, index). A vertex waits for one part from each
+// A collective is known by (kind, name, procs, index). A vertex waits for one part from each
 // of its contributors that host participants: its own muster-pmixd and its children.
 // When all are in, done() gives the merged part: an inner vertex sends it up as its own
 // part, the root sends it down as the result. Data is concatenated in any order; the
@@ -28,7 +28,8 @@ enum {
     COLL_FENCE = 1,
     COLL_CONNECT = 2,
     COLL_DISCONNECT = 3,
-    COLL_GROUP = 4,
+    COLL_GROUP = 4, // construct: the root gives its result a number
+    COLL_UNGROUP = 5,
     COLL_PMI1 = 16, // a barrier of PMI-1 ranks, kept by the agent itself
 };
 

@@ -19,6 +19,9 @@ struct coll_route *coll_route_create(const struct tree *tree, uint32_t self,
                                      const Muster__Prepare *prepare, struct err *err);
 void coll_route_destroy(struct coll_route *r); // NULL-safe
 uint32_t coll_route_contributors(const struct coll_route *r);
+// A further world of the attempt. -1 with err, and nothing changed, when it makes no sense.
+int coll_route_add(struct coll_route *r, const Muster__Prepare *prepare,
+                   struct err *err);
 // As coll_ops.expect.
 int coll_route_expect(const struct coll_route *r, const Muster__Coll *c, bool *expected,
                       struct err *err);

@@ -33,9 +33,15 @@ const char *frame_kind_name(uint16_t kind)
         [FRAME_MODEX_DONE] = "MODEX_DONE",
         [FRAME_ABORT] = "ABORT",
         [FRAME_PMIX_USED] = "PMIX_USED",
+        [FRAME_NAMES] = "NAMES",
+        [FRAME_NAMES_DONE] = "NAMES_DONE",
+        [FRAME_SPAWN_REQUEST] = "SPAWN_REQUEST",
+        [FRAME_SPAWN_DONE] = "SPAWN_DONE",
+        [FRAME_NOTIFY] = "NOTIFY",
         [FRAME_PMIX_SETUP] = "PMIX_SETUP",
         [FRAME_PMIX_READY] = "PMIX_READY",
         [FRAME_PMIX_CLIENT] = "PMIX_CLIENT",
+        [FRAME_PMIX_LOG] = "PMIX_LOG",
         [FRAME_SPAWN] = "SPAWN",
     };
     if (kind >= sizeof names / sizeof *names || names[kind] == NULL)

@@ -21,6 +21,7 @@ wire_libwire_a_SOURCES = \
 	%D%/link_stream.c \
 	%D%/keyring_default.c \
 	%D%/msg.c %D%/msg.h \
+	%D%/namestore.c %D%/namestore.h \
 	%D%/remote.c %D%/remote.h \
 	%D%/self.c %D%/self.h \
 	%D%/tree.c %D%/tree.h \

@@ -1,14 +1,14 @@
 # Small unmodified MPI programs for the end-to-end tests, built by Open MPI's compiler and
 # a second time, into tests/mpich, by MPICH's.
-EXTRA_DIST += %D%/arg.h %D%/abort.c %D%/allreduce.c %D%/die.c %D%/hang.c %D%/hello.c \
-	%D%/ring.c
+mpi_tests = %D%/abort %D%/accept %D%/allreduce %D%/die %D%/hang %D%/hello \
+	%D%/publish %D%/ring %D%/spawn
+EXTRA_DIST += %D%/arg.h $(mpi_tests:=.c)
 noinst_SCRIPTS =
 if HAVE_MPICC
-mpi_test_files = %D%/abort %D%/allreduce %D%/die %D%/hang %D%/hello %D%/ring
-noinst_SCRIPTS += $(mpi_test_files)
-CLEANFILES += $(mpi_test_files)
+noinst_SCRIPTS += $(mpi_tests)
+CLEANFILES += $(mpi_tests)
 
-$(mpi_test_files): %: %.c %D%/arg.h
+$(mpi_tests): %: %.c %D%/arg.h
 	$(AM_V_GEN)$(MKDIR_P) tests/mpi && \
 	$(MPICC) $(WARN_CFLAGS) -g -O1 -I$(top_srcdir) -o $@ $<
 endif

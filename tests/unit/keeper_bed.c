@@ -102,20 +102,23 @@ void bed_spawn(struct bed *b, const struct bed_spawn *s)
     Muster__SpawnRank ranks[BED_RANKS], *list[BED_RANKS];
     for (uint32_t i = 0; i < s->ranks; i++) {
         muster__spawn_rank__init(&ranks[i]);
-        ranks[i].rank = i;
-        ranks[i].n_env = i == s->rank_env_of && s->rank_env != NULL ? 1 : 0;
+        ranks[i].rank = s->first + i;
+        ranks[i].n_env = s->first + i == s->rank_env_of && s->rank_env != NULL ? 1 : 0;
         ranks[i].env = &own;
         list[i] = &ranks[i];
         for (int stream = 1; stream < 3; stream++)
-            b->rank[i].granted[stream] = s->credit;
+            b->rank[s->first + i].granted[stream] = s->credit;
     }
-    m.path = path;
-    m.argv = argv;
-    m.n_argv = s->script != NULL ? 3 : 1;
-    m.wdir = s->wdir != NULL ? wdir : empty;
-    m.env = (char **)(uintptr_t)common;
-    while (common[m.n_env] != NULL)
-        m.n_env++;
+    Muster__Program program = MUSTER__PROGRAM__INIT, *programs[] = {&program};
+    program.path = path;
+    program.argv = argv;
+    program.n_argv = s->script != NULL ? 3 : 1;
+    program.wdir = s->wdir != NULL ? wdir : empty;
+    program.env = (char **)(uintptr_t)common;
+    while (common[program.n_env] != NULL)
+        program.n_env++;
+    m.programs = programs;
+    m.n_programs = 1;
     m.ranks = list;
     m.n_ranks = s->ranks;
     m.output_credit = s->credit;

@@ -42,7 +42,7 @@ struct bed_spawn {
     char *const *env;     // common, NULL-terminated; NULL: PATH only
     const char *rank_env; // one entry for the rank rank_env_of
     uint32_t rank_env_of;
-    uint32_t ranks, credit;
+    uint32_t first, ranks, credit; // numbers first, first + 1, ...
 };
 
 void bed_start(struct bed *b, const char *pmixd);

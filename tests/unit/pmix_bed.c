@@ -62,10 +62,13 @@ static void send_coll_done(struct bed *b, size_t pod, const Muster__Coll *result
 static void coll_done(void *arg, const Muster__Coll *result)
 {
     bool to[BED_PODS] = {false};
+    Muster__Coll m = *result;
     cr_assert_eq(expect(arg, result, to, NULL), 0);
+    if (m.kind == COLL_GROUP)
+        m.number = 1;
     for (size_t p = 0; p < BED_PODS; p++)
         if (to[p])
-            send_coll_done(arg, p, result);
+            send_coll_done(arg, p, &m);
 }
 
 static void coll_late(void *arg, size_t pod, const Muster__Coll *result)
@@ -105,6 +108,36 @@ void bed_release(struct bed *b)
         add_part(b, f.src, &f);
         buf_take(&b->held, used);
     }
+}
+
+// ---- names ------------------------------------------------------------------
+
+static void names_done(void *arg, uint32_t pod, const Muster__NamesDone *done)
+{
+    struct bed *b = arg;
+    chan_send_msg(b->pods[pod].chan, &(struct frame){.kind = FRAME_NAMES_DONE},
+                  &done->base);
+}
+
+static void on_bound(evutil_socket_t fd, short what, void *arg)
+{
+    struct bed *b = arg;
+    namestore_expire(b->names, b->bound_pod, b->bound_id);
+}
+
+static void on_names(struct bed_pod *pod, const struct frame *f)
+{
+    struct bed *b = pod->bed;
+    Muster__Names *m = msg_unpack(f, &muster__names__descriptor, NULL);
+    cr_assert_not_null(m);
+    bool waits = namestore_request(b->names, pod->index, m);
+    if (waits && m->timeout_s > 0 && (b->bound_s == 0 || m->timeout_s < b->bound_s)) {
+        b->bound_s = m->timeout_s;
+        b->bound_pod = pod->index;
+        b->bound_id = m->id;
+        loop_timer_arm(b->bound, (uint64_t)m->timeout_s * 1000);
+    }
+    msg_free(m);
 }
 
 // ---- frames of a server -----------------------------------------------------
@@ -173,6 +206,23 @@ static void on_ready(struct bed_pod *pod, const struct frame *f)
     msg_free(m);
 }
 
+static void on_notify(struct bed_pod *pod, const struct frame *f)
+{
+    for (uint32_t p = 0; p < BED_PODS; p++)
+        if (p != pod->index)
+            chan_send(pod->bed->pods[p].chan, f);
+}
+
+static void on_log(struct bed_pod *pod, const struct frame *f)
+{
+    Muster__PmixLog *m = msg_unpack(f, &muster__pmix_log__descriptor, NULL);
+    cr_assert_not_null(m);
+    cr_assert_eq(m->stream, 2);
+    cr_assert_str_eq(m->proc->nspace, pod->bed->nspace);
+    pod->bed->logged += m->text.len;
+    msg_free(m);
+}
+
 static void on_frame(void *arg, const struct frame *f)
 {
     switch (f->kind) {
@@ -181,6 +231,9 @@ static void on_frame(void *arg, const struct frame *f)
     case FRAME_MODEX: on_modex(arg, f); break;
     case FRAME_MODEX_DONE: on_modex_done(arg, f); break;
     case FRAME_ABORT: on_abort(arg, f); break;
+    case FRAME_NAMES: on_names(arg, f); break;
+    case FRAME_NOTIFY: on_notify(arg, f); break;
+    case FRAME_PMIX_LOG: on_log(arg, f); break;
     case FRAME_PMIX_CLIENT: on_client(arg, f); break;
     default: cr_assert_fail("a server sent %s", frame_kind_name(f->kind));
     }
@@ -229,6 +282,8 @@ struct bed *bed_create(uint32_t per_pod)
     b->size = per_pod * BED_PODS;
     cr_assert_leq(b->size, BED_RANKS_MAX);
     b->colls = coll_create(BED_PODS, NULL, &coll_ops, b);
+    b->names = namestore_create(NULL, names_done, b);
+    b->bound = loop_timer(b->base, on_bound, b);
     for (uint32_t r = 0; r < b->size; r++)
         b->ranks[r] = (struct bed_rank){.bed = b, .rank = r};
     for (uint32_t p = 0; p < BED_PODS; p++)
@@ -453,6 +508,8 @@ void bed_destroy(struct bed *b)
     for (uint32_t p = 0; p < BED_PODS; p++)
         end_pod(&b->pods[p]);
     coll_destroy(b->colls);
+    namestore_destroy(b->names);
+    loop_timer_free(b->bound);
     buf_free(&b->held);
     free(b->abort_text);
     loop_destroy(b->base);

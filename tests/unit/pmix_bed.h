@@ -12,6 +12,7 @@
 #include "common/strv.h"
 #include "wire/coll.h"
 #include "wire/frame.h"
+#include "wire/namestore.h"
 
 enum { BED_PODS = 2, BED_RANKS_MAX = 16 };
 
@@ -55,6 +56,11 @@ struct bed {
     struct buf held; // frames; src is the pod
     size_t nheld;
     size_t modexes; // routed
+    size_t logged;  // bytes of texts for stderr
+    struct namestore *names;
+    struct event *bound; // of the shortest lookup that waits
+    uint32_t bound_pod, bound_s;
+    uint64_t bound_id;
     bool aborted;
     uint32_t abort_rank;
     int32_t abort_status;

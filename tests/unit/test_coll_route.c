@@ -111,3 +111,36 @@ Test(coll_route, positions_that_make_no_sense_are_refused)
         cr_assert_not_null(err.text);
     }
 }
+
+Test(coll_route, worlds_are_added_and_span_one_collective)
+{
+    struct plan plan, more;
+    char spawned[] = "ns.1";
+    make_plan(&plan);
+    make_plan(&more); // ranks 0-1 on vertex 5 alone
+    more.prepare.nspace = spawned;
+    more.prepare.n_positions = 1;
+    more.positions[0].vertex = 5;
+    struct tree tree = {.vertices = MEMBERS + 1, .fanout = 64};
+    struct coll_route *r = coll_route_create(&tree, 0, &plan.prepare, NULL);
+    ERR_AUTO err = ERR_INIT;
+    cr_assert_eq(coll_route_add(r, &plan.prepare, &err), -1);
+    cr_assert_not_null(strstr(err_text(&err), "namespace ns exists"));
+    cr_assert_eq(coll_route_vertex(r, spawned, 1), 0);
+    cr_assert_eq(coll_route_add(r, &more.prepare, NULL), 0);
+    cr_assert_eq(coll_route_vertex(r, spawned, 1), 5);
+    cr_assert_eq(coll_route_vertex(r, spawned, 2), 0);
+    Muster__Proc parent = MUSTER__PROC__INIT, children = MUSTER__PROC__INIT;
+    Muster__Proc *procs[] = {&parent, &children};
+    Muster__Coll c = MUSTER__COLL__INIT;
+    parent.nspace = nspace;
+    children.nspace = spawned;
+    children.rank = UINT32_MAX;
+    c.n_procs = 2;
+    c.procs = procs;
+    bool in[MEMBERS + 1] = {false};
+    cr_assert_eq(coll_route_expect(r, &c, in, NULL), 0);
+    for (size_t i = 0; i <= MEMBERS; i++)
+        cr_assert_eq(in[i], i == 1 || i == 5, "contributor %zu", i);
+    coll_route_destroy(r);
+}

@@ -81,8 +81,8 @@ Test(job_plan, prepare_carries_argv_env_and_ranks_byte_for_byte)
     strv_setenv(&o.env, "A", "l1\nl2=$x");
     struct roll *roll = make_roll("10.0.0.1", "10.0.0.2");
     Muster__Prepare *p = plan(roll, &o);
-    cr_assert_eq(p->n_argv, 2);
-    cr_assert_str_eq(p->argv[1], arg);
+    cr_assert_eq(p->apps[0]->n_argv, 2);
+    cr_assert_str_eq(p->apps[0]->argv[1], arg);
     cr_assert_str_eq(p->env[0], "A=l1\nl2=$x");
     cr_assert_eq(p->n_positions, 2);
     cr_assert_eq(p->positions[1]->vertex, 2);
@@ -110,6 +110,51 @@ Test(job_plan, a_group_is_local_only_when_every_address_is_loopback)
     roll = make_roll("127.0.0.1", "10.0.0.2");
     p = plan(roll, &o);
     cr_assert_not(p->loopback);
+    msg_free(p);
+    roll_destroy(roll);
+}
+
+Test(job_plan, a_spawned_world_has_its_own_programs_and_numbers)
+{
+    struct roll *roll = make_roll("10.0.0.1", "10.0.0.2");
+    char mine[] = "mine", theirs[] = "theirs", env[] = "A=1", dir[] = "/tmp",
+         ns[] = "ns";
+    char *argv[] = {mine, NULL}, *their_argv[] = {theirs, NULL}, *their_env[] = {env};
+    struct opts o = {.argv = argv, .argc = 1, .pmi = "pmix", .grace_ms = 9};
+    struct map_position positions[] = {{.member = 1, .first = 0, .count = 3}};
+    struct map map = {.positions = positions, .npositions = 1, .ranks = 3, .slots = 4};
+    Muster__App apps[2] = {MUSTER__APP__INIT, MUSTER__APP__INIT};
+    Muster__App *list[] = {&apps[0], &apps[1]};
+    Muster__Proc parent = MUSTER__PROC__INIT;
+    Muster__SpawnRequest rq = MUSTER__SPAWN_REQUEST__INIT;
+    for (size_t i = 0; i < 2; i++) {
+        apps[i].argv = their_argv;
+        apps[i].n_argv = 1;
+        apps[i].ranks = (uint32_t)i + 1;
+    }
+    apps[1].env = their_env;
+    apps[1].n_env = 1;
+    apps[1].wdir = dir;
+    parent.nspace = ns;
+    parent.rank = 1;
+    rq.parent = &parent;
+    rq.apps = list;
+    rq.n_apps = 2;
+    Muster__Prepare *p =
+        job_plan_spawn(roll, &map, &o,
+                       &(struct job_plan_spawn){
+                           .request = &rq, .nspace = "ns.1", .number = 1, .first = 7});
+    cr_assert_str_eq(p->nspace, "ns.1");
+    cr_assert_eq(p->world, 1);
+    cr_assert_eq(p->first, 7);
+    cr_assert_eq(p->parent->rank, 1);
+    cr_assert_eq(p->n_apps, 2);
+    cr_assert_str_eq(p->apps[0]->argv[0], "theirs");
+    cr_assert_str_eq(p->apps[1]->env[0], "A=1");
+    cr_assert_str_eq(p->apps[1]->wdir, "/tmp");
+    cr_assert_eq(p->positions[0]->vertex, 2);
+    cr_assert_eq(p->positions[0]->ranks[2], 2);
+    cr_assert_eq(p->grace_ms, 9);
     msg_free(p);
     roll_destroy(roll);
 }

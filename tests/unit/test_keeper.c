@@ -231,3 +231,45 @@ Test(keeper, one_rank_that_cannot_be_started_stops_all, .timeout = 60)
     cr_assert_eq(proc_descendants(b.keeper, NULL, 0), 0);
     cr_assert_eq(bed_end(&b), 0);
 }
+
+Test(keeper, a_further_spawn_joins_and_ends_with_the_first, .timeout = 60)
+{
+    struct bed b;
+    bed_start(&b, NULL);
+    struct bed_spawn s = {
+        .script = "echo up; exec sleep 1000", .ranks = 2, .credit = MIB};
+    bed_spawn(&b, &s);
+    cr_assert(bed_until(&b, FRAME_STARTED));
+    s.first = 2;
+    s.ranks = 3;
+    bed_spawn(&b, &s);
+    cr_assert(bed_until(&b, FRAME_STARTED));
+    for (size_t i = 0; i < 5; i++)
+        cr_assert_gt(b.rank[i].pid, 0);
+    bed_stop(&b, 0);
+    cr_assert(bed_until(&b, FRAME_STOPPED));
+    for (size_t i = 0; i < 5; i++) {
+        cr_assert(b.rank[i].exited, "rank %zu", i);
+        cr_assert(b.rank[i].eof[1] && b.rank[i].eof[2], "rank %zu", i);
+    }
+    cr_assert_not(b.broke_rules);
+    cr_assert_eq(bed_end(&b), 0);
+}
+
+Test(keeper, a_further_spawn_that_fails_leaves_the_first_alone, .timeout = 60)
+{
+    struct bed b;
+    bed_start(&b, NULL);
+    const char *script = "trap 'exit 5' USR1; echo up; while :; do sleep 0.01; done";
+    bed_spawn(&b, &(struct bed_spawn){.script = script, .ranks = 1, .credit = MIB});
+    cr_assert(bed_until(&b, FRAME_OUTPUT));
+    bed_spawn(&b, &(struct bed_spawn){.path = "/no/such", .first = 1, .ranks = 1});
+    cr_assert(bed_until(&b, FRAME_FAILED));
+    cr_assert_eq(b.failed_code, 127);
+    bed_signal(&b, SIGUSR1);
+    cr_assert(bed_until(&b, FRAME_EXITED));
+    cr_assert_eq(WEXITSTATUS(b.rank[0].status), 5);
+    bed_stop(&b, 0);
+    cr_assert(bed_until(&b, FRAME_STOPPED));
+    cr_assert_eq(bed_end(&b), 0);
+}

@@ -221,3 +221,20 @@ Test(output, a_closed_reader_drops_output_and_gives_credit, .timeout = 20)
     cr_assert_eq(b.drained, 1);
     tear_down(&b);
 }
+
+Test(output, ranks_that_are_added_count_like_the_others, .timeout = 10)
+{
+    struct bed b = {0};
+    set_up(&b, 1);
+    output_add(b.output, 2);
+    put(&b, 2, 1, "third\n");
+    cr_assert_eq(b.credit[2], 6);
+    for (uint32_t r = 0; r < 2; r++)
+        for (unsigned stream = 1; stream <= 2; stream++)
+            output_eof(b.output, r, stream);
+    cr_assert(!output_is_drained(b.output));
+    output_eof(b.output, 2, 1);
+    output_eof(b.output, 2, 2);
+    cr_assert(output_is_drained(b.output));
+    tear_down(&b);
+}

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "agent/pmix_coll.h"
 #include "agent/pmix_dmodex.h"
-#include "agent/pmix_fence.h"
 #include "agent/pmix_shift.h"
 #include "agent/pmix_wire.h"
 #include "common/loop.h"
@@ -119,15 +119,15 @@ static struct pmixd_call *fence(struct answer *answer, pmix_rank_t a, pmix_rank_
 
 // ---- fences -----------------------------------------------------------------
 
-Test(pmix_fence, processes_are_sorted_and_fences_counted, .timeout = 10)
+Test(pmix_coll, processes_are_sorted_and_fences_counted, .timeout = 10)
 {
     struct agent a;
     struct answer ans[3] = {0};
     agent_init(&a);
-    struct pmixd_fences *f = pmixd_fences_create(a.wire);
-    pmixd_fences_call(f, fence(&ans[0], 5, 2));
-    pmixd_fences_call(f, fence(&ans[1], 2, 5));
-    pmixd_fences_call(f, fence(&ans[2], 2, PMIX_RANK_WILDCARD));
+    struct pmixd_colls *f = pmixd_colls_create(a.wire);
+    pmixd_colls_call(f, fence(&ans[0], 5, 2));
+    pmixd_colls_call(f, fence(&ans[1], 2, 5));
+    pmixd_colls_call(f, fence(&ans[2], 2, PMIX_RANK_WILDCARD));
     agent_wait(&a, 3);
     static const uint64_t index[] = {0, 1, 0};
     static const uint32_t last[] = {5, 5, COLL_RANK_ALL};
@@ -142,46 +142,46 @@ Test(pmix_fence, processes_are_sorted_and_fences_counted, .timeout = 10)
         cr_assert_eq(m->data.len, 4);
         cr_assert_eq(m->status, 0);
     }
-    pmixd_fences_destroy(f);
+    pmixd_colls_destroy(f);
     agent_end(&a);
 }
 
-Test(pmix_fence, a_result_completes_its_own_fence_once, .timeout = 10)
+Test(pmix_coll, a_result_completes_its_own_fence_once, .timeout = 10)
 {
     struct agent a;
     struct answer ans[2] = {0};
     agent_init(&a);
-    struct pmixd_fences *f = pmixd_fences_create(a.wire);
-    pmixd_fences_call(f, fence(&ans[0], 1, 2));
-    pmixd_fences_call(f, fence(&ans[1], 1, 2));
+    struct pmixd_colls *f = pmixd_colls_create(a.wire);
+    pmixd_colls_call(f, fence(&ans[0], 1, 2));
+    pmixd_colls_call(f, fence(&ans[1], 1, 2));
     agent_wait(&a, 2);
-    pmixd_fences_done(f, a.msgs[1]);
-    pmixd_fences_done(f, a.msgs[1]);
+    pmixd_colls_done(f, a.msgs[1]);
+    pmixd_colls_done(f, a.msgs[1]);
     cr_assert_eq(ans[0].times, 0);
     cr_assert_eq(ans[1].times, 1);
     cr_assert_str_eq(ans[1].data, "part");
     Muster__Coll *failed = a.msgs[0];
     failed->status = PMIX_ERR_PROC_TERM_WO_SYNC;
-    pmixd_fences_done(f, failed);
+    pmixd_colls_done(f, failed);
     cr_assert_eq(ans[0].times, 1);
     cr_assert_eq(ans[0].status, PMIX_ERR_PROC_TERM_WO_SYNC);
-    pmixd_fences_destroy(f);
+    pmixd_colls_destroy(f);
     agent_end(&a);
 }
 
-Test(pmix_fence, a_local_death_and_too_much_data_are_failures, .timeout = 20)
+Test(pmix_coll, a_local_death_and_too_much_data_are_failures, .timeout = 20)
 {
     struct agent a;
     struct answer ans = {0};
     agent_init(&a);
-    struct pmixd_fences *f = pmixd_fences_create(a.wire);
+    struct pmixd_colls *f = pmixd_colls_create(a.wire);
     struct pmixd_call *dead = fence(&ans, 1, 2), *huge = fence(&ans, 1, 3);
     dead->status = PMIX_ERR_PARTIAL_SUCCESS;
     free(huge->data);
     huge->len = PMIXD_DATA_MAX + 1;
     huge->data = xmalloc(huge->len);
-    pmixd_fences_call(f, dead);
-    pmixd_fences_call(f, huge);
+    pmixd_colls_call(f, dead);
+    pmixd_colls_call(f, huge);
     agent_wait(&a, 2);
     const Muster__Coll *first = a.msgs[0], *second = a.msgs[1];
     cr_assert_eq(first->status, PMIX_ERR_PARTIAL_SUCCESS);
@@ -189,7 +189,7 @@ Test(pmix_fence, a_local_death_and_too_much_data_are_failures, .timeout = 20)
     cr_assert_eq(first->data.len, 0);
     cr_assert_eq(second->status, PMIX_ERR_OUT_OF_RESOURCE);
     cr_assert_eq(second->data.len, 0);
-    pmixd_fences_destroy(f);
+    pmixd_colls_destroy(f);
     agent_end(&a);
 }
 

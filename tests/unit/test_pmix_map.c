@@ -55,10 +55,10 @@ Test(pmix_map, tells_nodes_ranks_and_peers, .timeout = 10)
     cr_assert_str_eq(map->nodes, "a-0,a-1,a-2");
     cr_assert_str_eq(map->ranks, "0,1;2;3,4");
     cr_assert_str_eq(map->peers, "3,4");
-    static const struct pmixd_place want[] = {{0, 0}, {0, 1}, {1, 0}, {2, 0}, {2, 1}};
+    static const uint32_t want[][2] = {{0, 0}, {0, 1}, {1, 0}, {2, 0}, {2, 1}};
     for (size_t r = 0; r < 5; r++) {
-        cr_assert_eq(map->place[r].node, want[r].node);
-        cr_assert_eq(map->place[r].local_rank, want[r].local_rank);
+        cr_assert_eq(map->place[r].node, want[r][0]);
+        cr_assert_eq(map->place[r].local_rank, want[r][1]);
     }
     pmixd_map_destroy(map);
 }
@@ -134,4 +134,32 @@ Test(pmix_map, own_position_must_be_one_of_them, .timeout = 10)
     f.setup.n_positions = 0;
     f.setup.self = 0;
     assert_refused(&f, "own position 0 is not one of the 0 positions");
+}
+
+Test(pmix_map, a_node_without_ranks_knows_the_others, .timeout = 10)
+{
+    struct fixture f;
+    init(&f);
+    f.setup.self = PMIXD_NO_POSITION;
+    struct pmixd_map *map = pmixd_map_create(&f.setup, NULL);
+    cr_assert_not_null(map);
+    cr_assert_str_eq(map->ranks, "0,1;2;3,4");
+    cr_assert_null(map->peers);
+    pmixd_map_destroy(map);
+}
+
+Test(pmix_map, programs_have_the_ranks_in_order, .timeout = 10)
+{
+    struct fixture f;
+    uint32_t ranks[] = {3, 0, 2};
+    init(&f);
+    f.setup.app_ranks = ranks;
+    f.setup.n_app_ranks = 3;
+    struct pmixd_map *map = pmixd_map_create(&f.setup, NULL);
+    cr_assert_not_null(map);
+    for (size_t r = 0; r < 5; r++)
+        cr_assert_eq(map->place[r].app, r < 3 ? 0 : 2);
+    pmixd_map_destroy(map);
+    ranks[1] = 1;
+    assert_refused(&f, "the programs have 6 ranks, the positions 5");
 }

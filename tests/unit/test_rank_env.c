@@ -10,6 +10,7 @@
 struct job {
     Muster__Prepare prepare;
     Muster__Go go;
+    Muster__App app;
     Muster__Position position[3], *positions[3];
     uint32_t ranks[3][3];
     struct rank_env e;
@@ -23,6 +24,7 @@ static void make_job(struct job *j, size_t self)
     memcpy(j->ranks, ranks, sizeof ranks);
     muster__prepare__init(&j->prepare);
     muster__go__init(&j->go);
+    muster__app__init(&j->app);
     for (int i = 0; i < 3; i++) {
         muster__position__init(&j->position[i]);
         j->position[i].name = names[i];
@@ -89,7 +91,7 @@ Test(rank_env, the_common_part_exactly)
     struct job j;
     STRV_AUTO out = STRV_INIT;
     make_job(&j, 2);
-    rank_env_common(&j.e, no_base, &out);
+    rank_env_common(&j.e, &j.app, no_base, &out);
     CLEANUP_FREE char *got = text(&out);
     cr_assert_str_eq(got, common_part);
 }
@@ -163,8 +165,8 @@ Test(rank_env, other_launchers_leave_nothing)
     }
     struct job j;
     make_job(&j, 2);
-    rank_env_common(&j.e, base.v, &out);
-    rank_env_common(&j.e, no_base, &want);
+    rank_env_common(&j.e, &j.app, base.v, &out);
+    rank_env_common(&j.e, &j.app, no_base, &want);
     CLEANUP_FREE char *got_text = text(&out);
     CLEANUP_FREE char *want_text = text(&want);
     cr_assert_str_eq(got_text, want_text);
@@ -192,7 +194,7 @@ Test(rank_env, what_the_user_forwards_wins)
     j.prepare.env = user;
     j.prepare.n_env = 4;
     j.e.pmix = &pmix;
-    rank_env_common(&j.e, no_base, &common);
+    rank_env_common(&j.e, &j.app, no_base, &common);
     rank_env_rank(&j.e, 1, &rank);
     cr_assert_str_eq(strv_getenv(&common, "RANK"), "user");
     cr_assert_str_eq(strv_getenv(&common, "WORLD_SIZE"), "user");
@@ -218,7 +220,7 @@ Test(rank_env, values_survive_byte_for_byte)
     make_job(&j, 0);
     j.prepare.env = &forwarded;
     j.prepare.n_env = 1;
-    rank_env_common(&j.e, base, &out);
+    rank_env_common(&j.e, &j.app, base, &out);
     cr_assert_str_eq(strv_getenv(&out, "INHERITED"), value);
     cr_assert_str_eq(strv_getenv(&out, "FORWARDED"), value);
 }
@@ -227,7 +229,7 @@ static const char *one(struct job *j, char *const *base, struct strv *out,
                        const char *name)
 {
     strv_free(out);
-    rank_env_common(&j->e, base, out);
+    rank_env_common(&j->e, &j->app, base, out);
     return strv_getenv(out, name);
 }
 
@@ -297,4 +299,30 @@ Test(rank_env, a_universe_is_never_smaller_than_the_world)
     make_job(&j, 0);
     j.prepare.universe_size = 0;
     cr_assert_str_eq(one(&j, no_base, &out, "OMPI_UNIVERSE_SIZE"), "6");
+}
+
+Test(rank_env, a_program_sets_variables_but_none_of_musters)
+{
+    struct job j;
+    static const char *const set[] = {"OMPI_PARENT_PORT=port",
+                                      "FROM=parent",
+                                      "RANK=9",
+                                      "PMIX_RANK=9",
+                                      "JSM_JSRUN_PORT=7",
+                                      "OMPI_MCA_btl_vader_backing_directory=/p"};
+    STRV_AUTO env = STRV_INIT, base = STRV_INIT;
+    for (size_t i = 0; i < sizeof set / sizeof *set; i++)
+        strv_add(&env, set[i]);
+    strv_add(&base, "FROM=image");
+    STRV_AUTO out = STRV_INIT;
+    make_job(&j, 0);
+    j.app.env = env.v;
+    j.app.n_env = env.n;
+    rank_env_common(&j.e, &j.app, base.v, &out);
+    cr_assert_str_eq(strv_getenv(&out, "OMPI_PARENT_PORT"), "port");
+    cr_assert_str_eq(strv_getenv(&out, "FROM"), "parent");
+    cr_assert_null(strv_getenv(&out, "RANK"));
+    cr_assert_null(strv_getenv(&out, "PMIX_RANK"));
+    cr_assert_null(strv_getenv(&out, "JSM_JSRUN_PORT"));
+    cr_assert_null(strv_getenv(&out, "OMPI_MCA_btl_vader_backing_directory"));
 }

@@ -5,7 +5,7 @@
 #include "launcher/verdict.h"
 
 static const struct verdict_rank rank3 = {
-    .rank = 3, .pid = 214, .member = "train-1", .address = "10.0.0.2"};
+    .number = 3, .rank = 3, .pid = 214, .member = "train-1", .address = "10.0.0.2"};
 
 Test(verdict, the_first_cause_stays)
 {
@@ -68,5 +68,22 @@ Test(verdict, an_abort_never_ends_with_0)
     cr_assert(verdict_abort(&v, &rank3, 7, "bad input"));
     cr_assert_eq(v.code, 7);
     cr_assert_not_null(strstr(v.text, "MPI_Abort(7): bad input"));
+    verdict_free(&v);
+}
+
+Test(verdict, a_spawned_rank_is_named_with_its_world)
+{
+    static const struct verdict_rank spawned = {.number = 9,
+                                                .world = 2,
+                                                .rank = 1,
+                                                .pid = 7,
+                                                .member = "train-0",
+                                                .address = "10.0.0.1"};
+    struct verdict v = {0};
+    cr_assert(verdict_exit(&v, &spawned, 256, true, false));
+    cr_assert_str_eq(v.text, "rank 1 of spawned world 2 on train-0 (10.0.0.1, pid 7) "
+                             "ended with exit code 1");
+    verdict_out_of_memory(&v, 9, 1);
+    cr_assert_not_null(strstr(v.text, "out of memory"));
     verdict_free(&v);
 }

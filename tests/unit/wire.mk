@@ -8,6 +8,7 @@ WIRE_TESTS = tests/unit/test_chan \
 	tests/unit/test_link_peers \
 	tests/unit/test_link_protocol \
 	tests/unit/test_link_state \
+	tests/unit/test_namestore \
 	tests/unit/test_remote \
 	tests/unit/test_tree
 check_PROGRAMS += $(WIRE_TESTS)
@@ -33,6 +34,8 @@ tests_unit_test_link_protocol_SOURCES = %D%/test_link_protocol.c $(LINK_PAIR)
 tests_unit_test_link_protocol_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
 tests_unit_test_coll_route_SOURCES = %D%/test_coll_route.c
 tests_unit_test_coll_route_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
+tests_unit_test_namestore_SOURCES = %D%/test_namestore.c
+tests_unit_test_namestore_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
 tests_unit_test_remote_SOURCES = %D%/test_remote.c
 tests_unit_test_remote_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
 tests_unit_test_link_hostkeys_SOURCES = %D%/test_link_hostkeys.c

@@ -1,0 +1,233 @@
+// The worlds of an attempt: the one that the user asked for, and what its ranks spawn.
+//
+// Every pod knows every world, whether it hosts ranks of it or not: collectives across
+// worlds pass through it, and its PMIx server tells its ranks of the others' jobs. A pod
+// without any rank has no keeper; it gets one with the first world that has ranks here.
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/attempt_internal.h"
+#include "agent/master_port.h"
+#include "agent/preflight.h"
+#include "common/mem.h"
+#include "common/proc.h"
+#include "common/strv.h"
+#include "wire/msg.h"
+
+static const Muster__Position *find_position(const Muster__Prepare *p, uint32_t vertex,
+                                             uint32_t *index)
+{
+    for (*index = 0; *index < p->n_positions; ++*index)
+        if (p->positions[*index]->vertex == vertex)
+            return p->positions[*index];
+    return NULL;
+}
+
+int attempt_world_add(struct attempt *at, Muster__Prepare *prepare, struct err *err)
+{
+    struct attempt_world *w = xcalloc(1, sizeof *w);
+    w->prepare = prepare;
+    w->position = find_position(prepare, session_vertex(at->session), &w->index);
+    if (prepare->world != at->nworlds)
+        err_set(err, "world %u was sent, but world %zu is the next", prepare->world,
+                at->nworlds);
+    else if (attempt_coll_add(at, prepare, err) == 0) {
+        if (w->position != NULL)
+            w->ranks = xcalloc(w->position->n_ranks, sizeof *w->ranks);
+        at->worlds =
+            xrealloc(at->worlds, at->nworlds + 1, sizeof(struct attempt_world *));
+        at->worlds[at->nworlds++] = w;
+        return 0;
+    }
+    attempt_world_free(w);
+    return -1;
+}
+
+void attempt_world_free(struct attempt_world *w)
+{
+    for (size_t i = 0; w->ranks != NULL && i < w->position->n_ranks; i++)
+        msg_free(w->ranks[i].exited);
+    for (size_t i = 0; w->programs != NULL && i < w->prepare->n_apps; i++)
+        free(w->programs[i]);
+    free(w->programs);
+    free(w->ranks);
+    msg_free(w->pmix_ready);
+    msg_free(w->prepare);
+    free(w);
+}
+
+// ---- finding ------------------------------------------------------------------
+
+struct attempt_world *attempt_world_find(const struct attempt *at, const char *nspace)
+{
+    for (size_t i = 0; i < at->nworlds; i++)
+        if (strcmp(at->worlds[i]->prepare->nspace, nspace) == 0)
+            return at->worlds[i];
+    return NULL;
+}
+
+struct attempt_rank *attempt_world_rank(const struct attempt_world *w, uint32_t rank)
+{
+    for (size_t i = 0; w->position != NULL && i < w->position->n_ranks; i++)
+        if (w->position->ranks[i] == rank)
+            return &w->ranks[i];
+    return NULL;
+}
+
+struct attempt_rank *attempt_rank(const struct attempt *at, uint32_t number)
+{
+    for (size_t i = at->nworlds; i-- > 0;)
+        if (number >= at->worlds[i]->prepare->first)
+            return attempt_world_rank(at->worlds[i],
+                                      number - at->worlds[i]->prepare->first);
+    return NULL;
+}
+
+bool attempt_hosts(const struct attempt *at)
+{
+    for (size_t i = 0; i < at->nworlds; i++)
+        if (at->worlds[i]->position != NULL)
+            return true;
+    return false;
+}
+
+// ---- preparing ----------------------------------------------------------------
+
+// Of the ranks: what the user forwards (-x) counts before the container's.
+static const char *path_of_ranks(const Muster__Prepare *p)
+{
+    for (size_t i = p->n_env; i-- > 0;)
+        if (strncmp(p->env[i], "PATH=", 5) == 0)
+            return p->env[i] + 5;
+    return getenv("PATH");
+}
+
+// So that a program beside it can be named from within it.
+static void make_wdir_absolute(Muster__App *app)
+{
+    char cwd[PATH_MAX];
+    if (app->wdir[0] == '\0' || app->wdir[0] == '/' || getcwd(cwd, sizeof cwd) == NULL)
+        return;
+    char *whole = xasprintf("%s/%s", cwd, app->wdir);
+    free(app->wdir);
+    app->wdir = whole;
+}
+
+static char *resolve(const Muster__Prepare *p, Muster__App *app, struct err *err)
+{
+    make_wdir_absolute(app);
+    const char *dir = app->wdir[0] != '\0' ? app->wdir : NULL;
+    if (app->n_argv == 0) {
+        err_set(err, "PREPARE without a program");
+        return NULL;
+    }
+    if (dir != NULL && access(dir, X_OK) < 0) {
+        err_set_errno(err, errno, "working directory %s (--wdir)", dir);
+        return NULL;
+    }
+    return proc_resolve(app->argv[0], path_of_ranks(p), dir, err);
+}
+
+static int resolve_all(struct attempt_world *w, struct err *err)
+{
+    const Muster__Prepare *p = w->prepare;
+    w->programs = xcalloc(p->n_apps, sizeof *w->programs);
+    if (p->n_apps == 0) {
+        err_set(err, "PREPARE without a program");
+        return -1;
+    }
+    for (size_t i = 0; i < p->n_apps; i++)
+        if ((w->programs[i] = resolve(p, p->apps[i], err)) == NULL)
+            return -1;
+    return 0;
+}
+
+static int make_tmpdir(struct attempt *at, struct err *err)
+{
+    const char *top = getenv("TMPDIR");
+    at->tmpdir =
+        xasprintf("%s/muster-XXXXXX", top != NULL && top[0] == '/' ? top : "/tmp");
+    if (mkdtemp(at->tmpdir) != NULL)
+        return 0;
+    err_set_errno(err, errno,
+                  "cannot make a directory %s as uid %u (set TMPDIR of musterd)",
+                  at->tmpdir, (unsigned)geteuid());
+    free(at->tmpdir);
+    at->tmpdir = NULL;
+    return -1;
+}
+
+static int prepare(struct attempt *at, struct attempt_world *w, struct err *err)
+{
+    if (w->position != NULL && resolve_all(w, err) < 0)
+        return -1;
+    if (at->keeper == NULL) // the PMIx server gets all worlds as it starts
+        return at->tmpdir == NULL && make_tmpdir(at, err) < 0
+                   ? -1
+                   : attempt_keeper_start(at, err);
+    attempt_pmix_setup(at, w);
+    return 0;
+}
+
+// The first one that cannot be prepared here leaves nothing; a further one concerns only
+// whoever spawned it.
+static void cannot_prepare(struct attempt *at, const struct attempt_world *w,
+                           const struct err *err)
+{
+    if (w->prepare->world == 0)
+        attempt_fail(at, err);
+    else
+        attempt_report_failure(at, w->prepare->world, err);
+}
+
+void attempt_world_begin(struct attempt *at)
+{
+    ERR_AUTO err = ERR_INIT;
+    struct attempt_world *w = at->worlds[at->nworlds - 1];
+    if (!attempt_hosts(at) || at->state > ATTEMPT_FAILED)
+        return;
+    w->begun = true;
+    attempt_arm_bound(at);
+    if (at->state == ATTEMPT_FAILED)
+        err_set(&err, "nothing is started any more after an earlier failure");
+    if (at->state == ATTEMPT_FAILED || prepare(at, w, &err) < 0)
+        cannot_prepare(at, w, &err);
+}
+
+static uint32_t local_ranks(const struct attempt_world *w)
+{
+    return w->position != NULL ? (uint32_t)w->position->n_ranks : 0;
+}
+
+static int pick_master_port(struct attempt *at, uint32_t *picked, struct err *err)
+{
+    const char *address = session_local_address(at->session);
+    uint16_t port = master_port_pick(agent_master_port(session_agent(at->session)),
+                                     address[0] != '\0' ? address : NULL, err);
+    *picked = port;
+    return port != 0 ? 0 : -1;
+}
+
+void attempt_world_prepared(struct attempt *at, struct attempt_world *w)
+{
+    ERR_AUTO err = ERR_INIT;
+    Muster__Ready m = MUSTER__READY__INIT;
+    m.world = w->prepare->world;
+    if (w->index == 0 && pick_master_port(at, &m.master_port, &err) < 0) {
+        cannot_prepare(at, w, &err);
+        return;
+    }
+    STRV_AUTO warnings = STRV_INIT;
+    struct preflight look = {.ranks = local_ranks(w)};
+    preflight_look(&look);
+    preflight_warn(&look, &warnings);
+    m.n_warnings = warnings.n;
+    m.warnings = warnings.v;
+    if (w->position != NULL)
+        attempt_event(at, ATTEMPT_EV_PREPARED);
+    attempt_up(at, FRAME_READY, &m.base);
+}
