@@ -320,7 +320,8 @@ Test(pmix_server, the_same_setup_twice_is_refused, .timeout = 20)
     b->pods[1].ready = false;
     bed_send_setup(b, 1, nodes);
     cr_assert(bed_until(b, second_is_ready, 10000));
-    cr_assert(strstr(b->pods[1].error, "is registered already") != NULL, "%s", b->pods[1].error);
+    cr_assert(strstr(b->pods[1].error, "is registered already") != NULL, "%s",
+              b->pods[1].error);
     bed_destroy(b);
 }
 
