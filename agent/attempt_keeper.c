@@ -132,7 +132,8 @@ static void on_frame(void *arg, const struct frame *f)
         break;
     case FRAME_FAILED: on_failed(at, f); break;
     case FRAME_EXITED: on_exited(at, f); break;
-    case FRAME_OUTPUT: relay_up(at, f); break;
+    case FRAME_OUTPUT:
+    case FRAME_CREDIT: relay_up(at, f); break;
     case FRAME_STOPPED: on_stopped(at, f); break;
     case FRAME_PING: attempt_pmix_lost(at); break;
     default:
@@ -337,6 +338,8 @@ static Muster__SpawnRank *make_rank(const struct attempt_world *w,
     muster__spawn_rank__init(m);
     m->rank = w->prepare->first + rank;
     m->program = app_of(w->prepare, rank);
+    uint32_t who = w->prepare->input;
+    m->input = who == UINT32_MAX || (who > 0 && who - 1 == rank);
     rank_env_rank(e, i, &own);
     m->env = take_strings(&own, &m->n_env);
     return m;

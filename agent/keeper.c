@@ -47,6 +47,12 @@ static void on_output(void *arg, uint32_t rank, uint32_t stream, const uint8_t *
     keeper_send_output(&k->send, rank, stream, data, len, eof);
 }
 
+static void on_taken(void *arg, uint32_t rank, uint32_t bytes)
+{
+    struct keeper *k = arg;
+    keeper_send_taken(&k->send, rank, bytes);
+}
+
 // ---- states -----------------------------------------------------------------
 
 static void enter_ending(struct keeper *k)
@@ -280,6 +286,14 @@ static void on_message(struct keeper *k, const struct frame *f)
     msg_free(m);
 }
 
+static void on_input(struct keeper *k, const struct frame *f)
+{
+    Muster__Output *m = msg_unpack(f, &muster__output__descriptor, NULL);
+    if (m != NULL)
+        keeper_ranks_input(k->ranks, m->rank, m->data.data, m->data.len, m->eof);
+    msg_free(m);
+}
+
 static void on_frame(void *arg, const struct frame *f)
 {
     struct keeper *k = arg;
@@ -291,7 +305,7 @@ static void on_frame(void *arg, const struct frame *f)
     case FRAME_STOP:
     case FRAME_CREDIT: on_message(k, f); break;
     case FRAME_PING: keeper_send_ping(&k->send); break;
-    case FRAME_INPUT: break;
+    case FRAME_INPUT: on_input(k, f); break;
     default: log_warn(k->log, "unexpected %s from the agent", frame_kind_name(f->kind));
     }
 }
@@ -309,7 +323,7 @@ struct keeper *keeper_create(struct event_base *base, int agent_fd, struct log *
     struct keeper *k = xcalloc(1, sizeof *k);
     k->base = base;
     k->log = log;
-    k->ranks = keeper_ranks_create(base, on_output, k);
+    k->ranks = keeper_ranks_create(base, on_output, on_taken, k);
     k->child = evsignal_new(base, SIGCHLD, on_child, k);
     event_add(k->child, NULL);
     k->grace = loop_timer(base, on_grace, k);

@@ -11,7 +11,8 @@
 //           the PMIx server. Another STOP can shorten the grace. Answered by STOPPED.
 //   CREDIT  Credit: the agent took so many bytes of a stream.
 //   PING    answered by PING: the keeper lives.
-//   INPUT   Output: ignored, the ranks' stdin is /dev/null.
+//   INPUT   Output: for the stdin of a rank, or of all (rank 0xffffffff) that have one;
+//           answered by CREDIT (stream 0) as it is taken.
 // To the agent:
 //   STARTED Started; FAILED Failed
 //   EXITED  Exited: a rank's process was reaped. Sent at once, its output may follow.

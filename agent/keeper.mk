@@ -9,5 +9,6 @@ agent_libkeeper_a_SOURCES = \
 	%D%/master_port.c %D%/master_port.h \
 	%D%/rank_env.c %D%/rank_env.h \
 	%D%/rank_fds.c %D%/rank_fds.h \
+	%D%/rank_in.c %D%/rank_in.h \
 	%D%/rank_io.c %D%/rank_io.h
 KEEPER_LIBS = agent/libkeeper.a

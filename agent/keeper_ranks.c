@@ -26,6 +26,7 @@ struct rank {
 struct keeper_ranks {
     struct event_base *base;
     keeper_ranks_output_fn output;
+    keeper_ranks_taken_fn taken;
     void *arg;
     struct rank **rank; // each by itself, never moved: streams point to it
     size_t n;
@@ -34,11 +35,13 @@ struct keeper_ranks {
 };
 
 struct keeper_ranks *keeper_ranks_create(struct event_base *base,
-                                         keeper_ranks_output_fn output, void *arg)
+                                         keeper_ranks_output_fn output,
+                                         keeper_ranks_taken_fn taken, void *arg)
 {
     struct keeper_ranks *rs = xcalloc(1, sizeof *rs);
     rs->base = base;
     rs->output = output;
+    rs->taken = taken;
     rs->arg = arg;
     return rs;
 }
@@ -128,6 +131,12 @@ static void on_output(void *arg, uint32_t stream, const uint8_t *data, size_t le
         r->state = rank_state_next(r->state, RANK_OUTPUT_END);
 }
 
+static void on_taken(void *arg, uint32_t bytes)
+{
+    struct rank *r = arg;
+    r->all->taken(r->all->arg, r->number, bytes);
+}
+
 static char **null_terminated(char **v, size_t n)
 {
     char **out = xcalloc(n + 1, sizeof *out);
@@ -153,7 +162,8 @@ static int start_rank(struct rank *r, const Muster__Spawn *spawn,
         strv_putenv(&env, own->env[i]);
     CLEANUP_FREE char **argv = null_terminated(program->argv, program->n_argv);
     char *none[] = {NULL};
-    r->io = rank_io_create(r->all->base, spawn->output_credit, on_output, r, err);
+    r->io = rank_io_create(r->all->base, spawn->output_credit, on_output,
+                           own->input ? on_taken : NULL, r, err);
     if (r->io == NULL)
         return -1;
     struct proc_fd fds[RANK_IO_STREAMS + 1];
@@ -259,6 +269,14 @@ void keeper_ranks_signal(struct keeper_ranks *rs, int number)
     for (size_t i = 0; i < rs->n; i++)
         if (runs(rs->rank[i]))
             kill(-rs->rank[i]->pid, number);
+}
+
+void keeper_ranks_input(struct keeper_ranks *rs, uint32_t rank, const void *data,
+                        size_t n, bool eof)
+{
+    for (size_t i = 0; i < rs->n; i++)
+        if (rank == KEEPER_RANKS_ALL || rs->rank[i]->number == rank)
+            rank_io_input(rs->rank[i]->io, data, n, eof);
 }
 
 void keeper_ranks_credit(struct keeper_ranks *rs, uint32_t rank, uint32_t stream,

@@ -18,8 +18,12 @@ struct keeper_ranks;
 typedef void (*keeper_ranks_output_fn)(void *arg, uint32_t rank, uint32_t stream,
                                        const uint8_t *data, size_t len, bool eof);
 
+// A rank took so many bytes of its stdin.
+typedef void (*keeper_ranks_taken_fn)(void *arg, uint32_t rank, uint32_t bytes);
+
 struct keeper_ranks *keeper_ranks_create(struct event_base *base,
-                                         keeper_ranks_output_fn output, void *arg);
+                                         keeper_ranks_output_fn output,
+                                         keeper_ranks_taken_fn taken, void *arg);
 void keeper_ranks_destroy(struct keeper_ranks *rs);
 
 // PMI sockets of the ranks of the first SPAWN, in its order; copied, and taken over. None:
@@ -44,6 +48,10 @@ size_t keeper_ranks_running(const struct keeper_ranks *rs);
 bool keeper_ranks_drained(const struct keeper_ranks *rs);
 // To the process group of each rank that runs.
 void keeper_ranks_signal(struct keeper_ranks *rs, int number);
+// See rank_io_input; rank KEEPER_RANKS_ALL: all that have an input.
+#define KEEPER_RANKS_ALL 0xffffffffu
+void keeper_ranks_input(struct keeper_ranks *rs, uint32_t rank, const void *data,
+                        size_t n, bool eof);
 // See rank_io_credit; an unknown rank is ignored.
 void keeper_ranks_credit(struct keeper_ranks *rs, uint32_t rank, uint32_t stream,
                          uint32_t bytes);

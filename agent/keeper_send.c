@@ -70,6 +70,15 @@ void keeper_send_stopped(const struct keeper_send *s, const struct strv *leftove
     send_msg(s, FRAME_STOPPED, &m.base);
 }
 
+void keeper_send_taken(const struct keeper_send *s, uint32_t rank, uint32_t bytes)
+{
+    Muster__Credit m = MUSTER__CREDIT__INIT;
+    m.rank = rank;
+    m.stream = 0; // stdin
+    m.bytes = bytes;
+    send_msg(s, FRAME_CREDIT, &m.base);
+}
+
 void keeper_send_ping(const struct keeper_send *s)
 {
     struct frame f = s->head;

@@ -29,6 +29,8 @@ void keeper_send_output(const struct keeper_send *s, uint32_t rank, uint32_t str
 void keeper_send_exited(const struct keeper_send *s, uint32_t rank, pid_t pid,
                         int status);
 void keeper_send_stopped(const struct keeper_send *s, const struct strv *leftovers);
+// A rank took so many bytes of its stdin.
+void keeper_send_taken(const struct keeper_send *s, uint32_t rank, uint32_t bytes);
 void keeper_send_ping(const struct keeper_send *s);
 
 #endif

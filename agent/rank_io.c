@@ -24,6 +24,7 @@ struct rank_io {
     rank_io_output_fn output;
     void *arg;
     struct stream out, err;
+    struct rank_in *in; // NULL: /dev/null
     struct proc_fd child[RANK_IO_STREAMS];
 };
 
@@ -102,8 +103,23 @@ static void close_child_ends(struct rank_io *io)
     }
 }
 
+static int open_input(struct rank_io *io, struct event_base *base,
+                      rank_in_taken_fn taken, struct err *err)
+{
+    int *end = &io->child[RANK_IO_STDIN].from;
+    if (taken != NULL) {
+        io->in = rank_in_create(base, end, taken, io->arg, err);
+        return io->in != NULL ? 0 : -1;
+    }
+    *end = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (*end < 0)
+        err_set_errno(err, errno, "/dev/null for the input of a rank");
+    return *end < 0 ? -1 : 0;
+}
+
 struct rank_io *rank_io_create(struct event_base *base, uint64_t credit,
-                               rank_io_output_fn output, void *arg, struct err *err)
+                               rank_io_output_fn output, rank_in_taken_fn taken,
+                               void *arg, struct err *err)
 {
     struct rank_io *io = xcalloc(1, sizeof *io);
     io->output = output;
@@ -111,11 +127,9 @@ struct rank_io *rank_io_create(struct event_base *base, uint64_t credit,
     io->out.fd = io->err.fd = -1;
     for (int i = 0; i < RANK_IO_STREAMS; i++)
         io->child[i] = (struct proc_fd){.from = -1, .to = i};
-    io->child[RANK_IO_STDIN].from = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (io->child[RANK_IO_STDIN].from < 0)
-        err_set_errno(err, errno, "/dev/null for the input of a rank");
-    else if (open_stream(io, &io->out, RANK_IO_STDOUT, base, credit, err) == 0 &&
-             open_stream(io, &io->err, RANK_IO_STDERR, base, credit, err) == 0)
+    if (open_input(io, base, taken, err) == 0 &&
+        open_stream(io, &io->out, RANK_IO_STDOUT, base, credit, err) == 0 &&
+        open_stream(io, &io->err, RANK_IO_STDERR, base, credit, err) == 0)
         return io;
     rank_io_destroy(io);
     return NULL;
@@ -128,6 +142,7 @@ void rank_io_destroy(struct rank_io *io)
     int saved = errno;
     close_stream(&io->out);
     close_stream(&io->err);
+    rank_in_destroy(io->in);
     close_child_ends(io);
     free(io);
     errno = saved;
@@ -160,6 +175,12 @@ static void finish(struct stream *s)
         continue;
     if (s->fd >= 0 && s->credit == 0)
         rest(s);
+}
+
+void rank_io_input(struct rank_io *io, const void *data, size_t n, bool eof)
+{
+    if (io->in != NULL)
+        rank_in_put(io->in, data, n, eof);
 }
 
 void rank_io_credit(struct rank_io *io, uint32_t stream, uint64_t bytes)

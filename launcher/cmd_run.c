@@ -136,6 +136,7 @@ int cmd_run(int argc, char **argv)
     if (opts_parse(&r.opts, argc, argv, &code) < 0)
         return code;
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGTTIN, SIG_IGN); // in the background stdin waits, nobody is stopped
     signal(SIGTTOU, SIG_IGN); // in the background of a terminal: go on
     r.log = log_create(2, "muster", r.opts.verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARN);
     if (start(&r, &err) < 0) {

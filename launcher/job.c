@@ -12,6 +12,7 @@
 #include "common/loop.h"
 #include "common/mem.h"
 #include "hostfile/source.h"
+#include "launcher/input.h"
 #include "launcher/job_internal.h"
 #include "launcher/job_plan.h"
 #include "wire/link_hostkeys.h"
@@ -156,10 +157,13 @@ static void enter_run(struct job *j)
     job_progress_end(j);
     if (j->opts->timeout_ms > 0)
         loop_timer_arm(j->run_timer, j->opts->timeout_ms);
+    job_input_start(j);
 }
 
 static void enter_stop(struct job *j)
 {
+    input_destroy(j->input);
+    j->input = NULL;
     job_progress_end(j);
     loop_timer_disarm(j->run_timer);
     loop_timer_disarm(j->wait_timer);
@@ -436,6 +440,7 @@ void job_destroy(struct job *j)
     if (j->local_agent > 0)
         local_agent_end(j->local_agent);
     source_destroy(j->source);
+    input_destroy(j->input);
     output_destroy(j->output);
     coll_destroy(j->colls);
     job_names_end(j);

@@ -6,6 +6,7 @@
 #include "common/loop.h"
 #include "common/mem.h"
 #include "hostfile/ownaddr.h"
+#include "launcher/input.h"
 #include "launcher/job_internal.h"
 #include "launcher/job_plan.h"
 #include "wire/msg.h"
@@ -33,12 +34,22 @@ static int seat(struct job *j, struct err *err)
     return roll_seat(j->roll, members, j->map.npositions, err);
 }
 
+static int check_input(const struct job *j, struct err *err)
+{
+    uint32_t who = j->opts->input;
+    if (who == INPUT_ALL || who <= j->map.ranks)
+        return 0;
+    err_set(err, "--stdin %u: there are %u ranks, numbered from 0", who - 1,
+            j->map.ranks);
+    return -1;
+}
+
 static void connected_if_all(struct job *j)
 {
     if (group_attached(&j->group) < j->group.n)
         return;
     ERR_AUTO err = ERR_INIT;
-    if (make_map(j, &err) < 0 || seat(j, &err) < 0)
+    if (make_map(j, &err) < 0 || seat(j, &err) < 0 || check_input(j, &err) < 0)
         job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE, "%s", err_text(&err));
     else
         job_event(j, JOB_EV_CONNECTED);

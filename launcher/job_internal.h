@@ -61,7 +61,8 @@ struct job {
     struct namestore *names;
     struct job_names_bound *name_bounds; // utlist
     struct output *output;
-    char *lost_output; // why not all of it reached the user; NULL: nothing is known
+    struct input *input; // NULL: nobody gets stdin, or no rank runs yet
+    char *lost_output;   // why not all of it reached the user; NULL: nothing is known
     struct job_rank *ranks;
     uint32_t nranks; // of all worlds
     uint32_t exited;
@@ -150,6 +151,9 @@ bool job_spawn_is_plain(const struct job_world *w);
 // Number of rank 0 of the namespace, of whatever world; -1: there is no such rank.
 long job_rank_number(const struct job *j, const char *nspace, uint32_t rank);
 void job_spawn_end(struct job *j);
+
+// job_input.c: stdin, once the ranks run.
+void job_input_start(struct job *j);
 
 // job_output.c: what ranks print.
 void job_output_start(struct job *j);

@@ -130,6 +130,7 @@ Muster__Prepare *job_plan_prepare(const struct roll *roll, const struct map *map
                                   const struct opts *o, const char *nspace)
 {
     Muster__Prepare *p = make_world(roll, map, o, nspace);
+    p->input = o->input;
     p->pmi1 = strcmp(o->pmi, "pmi1") == 0 || strcmp(o->pmi, "auto") == 0;
     p->n_apps = 1;
     p->apps = xcalloc(1, sizeof(Muster__App *));

@@ -6,6 +6,7 @@
 
 #include "common/log.h"
 #include "common/mem.h"
+#include "launcher/input.h"
 #include "launcher/job_internal.h"
 #include "wire/msg.h"
 
@@ -22,6 +23,8 @@ static bool note_exit(struct job *j, uint32_t rank)
         return false;
     j->ranks[rank].exited = true;
     j->exited++;
+    if (j->input != NULL)
+        input_rank_gone(j->input, rank);
     namestore_proc_gone(j->names, job_rank_nspace(j, rank), j->ranks[rank].rank);
     return true;
 }
@@ -223,6 +226,14 @@ static void on_output(struct job *j, const struct frame *f)
     msg_free(m);
 }
 
+static void on_taken(struct job *j, const struct frame *f)
+{
+    Muster__Credit *m = msg_unpack(f, &muster__credit__descriptor, NULL);
+    if (m != NULL && m->stream == 0 && j->input != NULL)
+        input_taken(j->input, m->rank, m->bytes);
+    msg_free(m);
+}
+
 static void on_abort(struct job *j, const struct frame *f)
 {
     Muster__Abort *m = msg_unpack(f, &muster__abort__descriptor, NULL);
@@ -281,6 +292,7 @@ static void attempt_frame(struct job *j, const struct frame *f, struct group_mem
     case FRAME_EXITED: on_exited(j, f); break;
     case FRAME_STOPPED: on_stopped(j, f, m); break;
     case FRAME_OUTPUT: on_output(j, f); break;
+    case FRAME_CREDIT: on_taken(j, f); break;
     case FRAME_COLL: job_coll_part(j, f); break;
     case FRAME_MODEX:
     case FRAME_MODEX_DONE: forward(j, f); break;

@@ -1,6 +1,7 @@
 // Whole lines with prefixes, and the tail of a stream.
 #include "launcher/lines.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 static void keep_tail(struct lines *l, const void *p, size_t n)
@@ -56,12 +57,10 @@ void lines_feed(struct lines *l, const char *prefix, const void *data, size_t n,
         take_held(l, prefix, out);
 }
 
-void lines_end(struct lines *l, const char *prefix, bool end_it, struct buf *out)
+void lines_end(struct lines *l, const char *prefix, struct buf *out)
 {
-    if (buf_len(&l->held) == 0)
-        return;
-    take_held(l, prefix, out);
-    buf_append(out, "\n", end_it ? 1 : 0);
+    if (buf_len(&l->held) > 0)
+        take_held(l, prefix, out);
 }
 
 // Where the last `max` lines of the text begin.

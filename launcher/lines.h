@@ -5,7 +5,6 @@
 #ifndef MUSTER_LAUNCHER_LINES_H
 #define MUSTER_LAUNCHER_LINES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "common/buf.h"
@@ -20,8 +19,8 @@ struct lines {
 // Appends to `out` what is whole now, each line behind `prefix`.
 void lines_feed(struct lines *l, const char *prefix, const void *p, size_t n,
                 struct buf *out);
-// The stream has ended: appends the unfinished line, with a newline when `end_it`.
-void lines_end(struct lines *l, const char *prefix, bool end_it, struct buf *out);
+// The stream has ended: appends the unfinished line as it is.
+void lines_end(struct lines *l, const char *prefix, struct buf *out);
 // The last lines, at most `max` (at least 1), each behind `indent`, without a final newline;
 // nothing when there are none. Control characters become '?'.
 void lines_tail(const struct lines *l, unsigned max, const char *indent,

@@ -7,10 +7,12 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/cmd_run.c \
 	%D%/events.c %D%/events.h \
 	%D%/group.c %D%/group.h \
+	%D%/input.c %D%/input.h \
 	%D%/job.c %D%/job.h %D%/job_internal.h \
 	%D%/job_coll.c \
 	%D%/job_connect.c \
 	%D%/job_discover.c \
+	%D%/job_input.c \
 	%D%/job_fsm.c %D%/job_fsm.h \
 	%D%/job_names.c \
 	%D%/job_notify.c \

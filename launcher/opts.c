@@ -8,6 +8,7 @@
 
 #include "common/mem.h"
 #include "config.h"
+#include "launcher/input.h"
 #include "launcher/source_opts.h"
 #include "wire/tree.h"
 
@@ -30,6 +31,7 @@ enum {
     KEY_ORPHAN_GRACE,
     KEY_FANOUT,
     KEY_TAG,
+    KEY_STDIN,
     KEY_TIMESTAMP,
     KEY_OUTPUT,
     KEY_MERGE,
@@ -60,6 +62,7 @@ static const struct argp_option options[] = {
      "Stop the job after so long, counted from the start of the ranks; exit code 124",
      4},
     {"fanout", KEY_FANOUT, "K", 0, "Children of a vertex of the tree (default: 64)", 4},
+    {"stdin", KEY_STDIN, "RANK|all|none", 0, "Who gets stdin (default: rank 0)", 5},
     {"tag-output", KEY_TAG, NULL, 0, "Begin each line with [RANK]<stdout>: ", 5},
     {"timestamp-output", KEY_TIMESTAMP, NULL, 0, "Begin each line with the time (UTC)",
      5},
@@ -119,6 +122,16 @@ static void check_pmi(struct argp_state *state, struct opts *o, const char *text
         argp_error(state, "--pmi %s: auto, pmix, pmi1 or none", text);
 }
 
+static void take_stdin(struct argp_state *state, struct opts *o, const char *text)
+{
+    if (strcmp(text, "all") == 0)
+        o->input = INPUT_ALL;
+    else if (strcmp(text, "none") == 0)
+        o->input = INPUT_NOBODY;
+    else
+        o->input = number(state, "--stdin", text, 0, MAP_RANKS_MAX - 1) + 1;
+}
+
 static void take_program(struct argp_state *state, struct opts *o)
 {
     o->argv = &state->argv[state->next - 1];
@@ -152,6 +165,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_FANOUT: o->fanout = number(state, "--fanout", arg, 1, 65536); return 0;
     case KEY_TIMEOUT: o->timeout_ms = seconds(state, "--timeout", arg); return 0;
+    case KEY_STDIN: take_stdin(state, o, arg); return 0;
     case KEY_TAG: o->output.tag = true; return 0;
     case KEY_TIMESTAMP: o->output.timestamp = true; return 0;
     case KEY_MERGE: o->output.merge = true; return 0;
@@ -211,6 +225,7 @@ int opts_parse(struct opts *o, int argc, char **argv, int *code)
         .doc = "Start PROGRAM on the ranks of a pod group and see it through.",
         .children = children};
     *o = (struct opts){.pmi = PMI_DEFAULT,
+                       .input = 1, // rank 0, as mpirun does
                        .wait_ms = 300000,
                        .grace_ms = 10000,
                        .orphan_grace_ms = 10000,

@@ -23,6 +23,7 @@ struct opts {
     const char *wdir;           // --wdir
     const char *pmi;            // --pmi: "auto", "pmix", "pmi1" or "none"
     struct strv env;            // -x: NAME=VALUE
+    uint32_t input;             // --stdin, as Prepare.input
     struct output_style output; // --tag-output and its kin
     uint32_t wait_ms;           // --wait: bound for finding and connecting members
     uint32_t grace_ms;          // --grace: SIGTERM to SIGKILL

@@ -29,6 +29,7 @@ struct output {
     uint32_t ranks, open;
     bool joined; // stdout and stderr are one file: all goes through the first sink
     struct sink *sinks[2];
+    bool unfinished[2]; // what went there last was a stream's end without a newline
 };
 
 static void on_paid(void *arg, uint32_t rank, unsigned stream, size_t bytes)
@@ -181,17 +182,31 @@ static void to_file(struct output *o, uint32_t rank, unsigned stream,
 
 // ---- streams -------------------------------------------------------------------
 
+// Another stream's line begins its own line, whatever the one before ended with.
+static void to_sink(struct output *o, unsigned k, const struct buf *whole,
+                    const struct sink_credit *owed)
+{
+    static const struct sink_credit none;
+    if (buf_len(whole) == 0)
+        return;
+    if (o->unfinished[k])
+        sink_put(o->sinks[k], "\n", 1, &none);
+    o->unfinished[k] = false;
+    sink_put(o->sinks[k], buf_data(whole), buf_len(whole), owed);
+}
+
 // `credit` is due when this is written; bytes that wait for the end of their line are paid
 // at once.
 static void pass_on(struct output *o, uint32_t rank, unsigned stream, struct buf *whole,
                     size_t credit)
 {
     struct sink_credit owed = {.rank = rank, .stream = stream, .bytes = credit};
-    struct sink *s = o->sinks[o->joined ? 0 : target_of(o, stream) - 1];
+    unsigned k = o->joined ? 0 : target_of(o, stream) - 1;
+    struct sink *s = o->sinks[k];
     if (o->style.dir != NULL)
         to_file(o, rank, stream, whole);
     else
-        sink_put(s, buf_data(whole), buf_len(whole), &owed);
+        to_sink(o, k, whole, &owed);
     if (credit > 0 && (o->style.dir != NULL || buf_len(whole) == 0))
         o->ops->credit(o->arg, rank, stream, credit);
     sink_flush(s);
@@ -227,10 +242,11 @@ void output_eof(struct output *o, uint32_t rank, unsigned stream)
     st->eof = true;
     o->open--;
     make_prefix(o, rank, stream, prefix, sizeof prefix);
-    // A last line without its newline is ended, so that the next rank's begins its own.
-    lines_end(&st->lines, prefix, o->ranks > 1 && o->style.dir == NULL, &whole);
+    lines_end(&st->lines, prefix, &whole);
     bool waits = buf_len(&whole) > 0 && o->style.dir == NULL;
     pass_on(o, rank, stream, &whole, 0);
+    if (waits)
+        o->unfinished[o->joined ? 0 : target_of(o, stream) - 1] = true;
     if (!waits && output_is_drained(o))
         o->ops->drained(o->arg);
 }

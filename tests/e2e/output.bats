@@ -83,6 +83,55 @@ setup() {
   [ "$code" = 5 ]
 }
 
+@test "stdin goes to rank 0, or where --stdin says, with its end" {
+  run bash -c "printf 'a\nb' | '$muster' run --pmi none --tag-output -n 2 sh -c 'cat; echo; echo end'"
+  [ "$status" = 0 ]
+  [ "$(sort <<<"$output")" = '[0]<stdout>: a
+[0]<stdout>: b
+[0]<stdout>: end
+[1]<stdout>: 
+[1]<stdout>: end' ]
+  # Case lau-04: --stdin N with N not 0.
+  run bash -c "echo a | timeout 20 '$muster' run --pmi none --tag-output --stdin 1 -n 2 cat"
+  [ "$status" = 0 ]
+  [ "$output" = '[1]<stdout>: a' ]
+  run bash -c "echo a | '$muster' run --pmi none --stdin all -n 3 cat"
+  [ "$output" = 'a
+a
+a' ]
+  run bash -c "echo a | '$muster' run --pmi none --stdin none -n 2 cat"
+  [ "$status" = 0 ]
+  [ -z "$output" ]
+  run "$muster" run --pmi none --stdin 2 -n 2 cat </dev/null
+  [ "$status" = 125 ]
+  [[ "$output" == *"--stdin 2"*"2 ranks"* ]]
+}
+
+@test "much stdin comes through whole; a rank that does not read it stops nothing" {
+  head -c 5000000 /dev/urandom >bin
+  "$muster" run --pmi none -n 2 sh -c '[ $RANK = 1 ] || cat' <bin >copy
+  cmp bin copy
+  cat bin | "$muster" run --pmi none -n 1 cat >copy
+  cmp bin copy
+  run bash -c "yes | head -c 10000000 | timeout 20 '$muster' run --pmi none -n 2 echo done"
+  [ "$status" = 0 ]
+}
+
+@test "case lau-02: a launch in the background of a terminal is not stopped for its stdin" {
+  cat >session.sh <<EOF
+set -m
+'$muster' run --pmi none -n 1 sh -c 'echo one' &
+'$muster' run --pmi none -n 1 sh -c 'echo two' &
+wait
+echo all ended
+EOF
+  run timeout 30 script -qec 'bash session.sh' /dev/null
+  [ "$status" = 0 ]
+  [[ "$output" == *one* ]]
+  [[ "$output" == *two* ]]
+  [[ "$output" == *"all ended"* ]]
+}
+
 @test "--timeout stops the job with 124" {
   run "$muster" run --pmi none --timeout 0.5 --grace 1 -n 2 sleep 100
   [ "$status" = 124 ]

@@ -22,3 +22,7 @@ check_PROGRAMS += tests/unit/test_via_opts
 TESTS += tests/unit/test_via_opts
 tests_unit_test_via_opts_SOURCES = %D%/test_via_opts.c
 tests_unit_test_via_opts_LDADD = $(LAUNCHER_TEST_LIBS)
+check_PROGRAMS += tests/unit/test_input
+TESTS += tests/unit/test_input
+tests_unit_test_input_SOURCES = %D%/test_input.c
+tests_unit_test_input_LDADD = $(LAUNCHER_TEST_LIBS)

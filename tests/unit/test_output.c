@@ -87,7 +87,7 @@ Test(output, pieces_of_lines_are_not_mixed, .timeout = 20)
     put(&b, 0, 1, "ro\n");
     put(&b, 1, 1, " more");
     end(&b, 2);
-    expect_read(b.out[0], "rank one\nrank zero\nand more\n");
+    expect_read(b.out[0], "rank one\nrank zero\nand more");
     cr_assert_eq(b.drained, 1);
     cr_assert_eq(b.credit[0], 10);
     cr_assert_eq(b.credit[1], 17);
@@ -115,6 +115,20 @@ Test(output, one_rank_alone_keeps_its_missing_newline, .timeout = 20)
     put(&b, 0, 1, "no newline");
     end(&b, 1);
     expect_read(b.out[0], "no newline");
+    tear_down(&b);
+}
+
+Test(output, an_unfinished_line_is_ended_only_for_another_stream, .timeout = 20)
+{
+    struct bed b = {0};
+    set_up(&b, 3);
+    put(&b, 0, 1, "zero");
+    output_eof(b.output, 0, 1);
+    put(&b, 1, 1, "one\ntwo");
+    output_eof(b.output, 1, 1);
+    put(&b, 2, 2, "other place\n");
+    end(&b, 3);
+    expect_read(b.out[0], "zero\none\ntwo");
     tear_down(&b);
 }
 
