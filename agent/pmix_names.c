@@ -210,6 +210,8 @@ static void take_items(struct completion *c, const Muster__NamesDone *done)
     if (done->n_items == 0)
         return;
     PMIX_PDATA_CREATE(c->data, done->n_items);
+    if (c->data == NULL)
+        return;
     for (size_t i = 0; i < done->n_items; i++) {
         const Muster__NamesItem *from = done->items[i];
         pmix_pdata_t *to = &c->data[c->n];

@@ -106,11 +106,12 @@ static void prepare(struct session *s, const struct frame *f)
     ERR_AUTO err = ERR_INIT;
     struct attempt *at = find_attempt(s, f->attempt);
     Muster__Prepare *m = msg_unpack(f, &muster__prepare__descriptor, &err);
-    if (m == NULL)
-        refuse_prepare(s, f->attempt, &err);
-    else if (at != NULL)
+    if (m != NULL && at != NULL) {
         attempt_add_world(at, m);
-    else if ((at = attempt_create(s, f, m, &err)) != NULL)
+        return;
+    }
+    at = m != NULL ? attempt_create(s, f, m, &err) : NULL;
+    if (at != NULL)
         add_attempt(s, at);
     else
         refuse_prepare(s, f->attempt, &err);

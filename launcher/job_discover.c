@@ -13,23 +13,21 @@ static void cut_to_members(const struct job *j, struct members *all)
     members_keep(all, keep);
 }
 
+// Where the source gives all slots, what cannot be mapped is told before anybody is dialed.
 static bool enough_slots(struct job *j, struct err *err)
 {
-    uint64_t have = 0;
+    CLEANUP_FREE struct map_member *m = xcalloc(j->group.n, sizeof *m);
+    struct map map = {0};
     for (uint32_t i = 0; i < j->group.n; i++) {
         if (j->group.v[i].member->slots < 0)
             return true; // the agents will tell
-        have += (uint64_t)j->group.v[i].member->slots;
+        m[i].name = j->group.v[i].member->name;
+        m[i].slots = (uint32_t)j->group.v[i].member->slots;
     }
-    const struct map_request *rq = &j->opts->map;
-    if (rq->oversubscribe || rq->ranks <= have)
+    if (j->local || map_block(m, j->group.n, &j->opts->map, &map, err) == 0) {
+        map_free(&map);
         return true;
-    err_set(
-        err,
-        "not enough slots: %u ranks wanted (-n), %u member(s) of %s have %llu; "
-        "ask for fewer ranks, give members more slots (name:N, slots=N, --slots), or "
-        "say --oversubscribe",
-        rq->ranks, j->group.n, j->opts->source.text, (unsigned long long)have);
+    }
     return false;
 }
 

@@ -31,6 +31,7 @@ enum {
     KEY_ORPHAN_GRACE,
     KEY_FANOUT,
     KEY_TAG,
+    KEY_MAP_BY,
     KEY_STDIN,
     KEY_TIMESTAMP,
     KEY_OUTPUT,
@@ -42,6 +43,8 @@ static const struct argp_option options[] = {
     {NULL, 'n', "N", 0, "Number of ranks (default: one for each slot)", 2},
     {"np", 'n', NULL, OPTION_ALIAS, NULL, 2},
     {"ppn", KEY_PPN, "K", 0, "K ranks on each member", 2},
+    {"map-by", KEY_MAP_BY, "slot|ppr:K:node", 0,
+     "As mpirun: by slots (the default), or K ranks on each member", 2},
     {"oversubscribe", KEY_OVERSUBSCRIBE, NULL, 0, "Allow more ranks than slots", 2},
     {"members", KEY_MEMBERS, "M", 0,
      "The group has M members (--dns: how many to wait for)", 2},
@@ -132,6 +135,18 @@ static void take_stdin(struct argp_state *state, struct opts *o, const char *tex
         o->input = number(state, "--stdin", text, 0, MAP_RANKS_MAX - 1) + 1;
 }
 
+static void take_map_by(struct argp_state *state, struct opts *o, const char *text)
+{
+    const char *end = strrchr(text, ':');
+    if (strcmp(text, "slot") == 0)
+        return;
+    if (strncmp(text, "ppr:", 4) != 0 || end == text + 3 || strcmp(end, ":node") != 0)
+        argp_error(state, "--map-by %s: slot or ppr:K:node", text);
+    CLEANUP_FREE char *k =
+        xstrndup(text + 4, end > text + 4 ? (size_t)(end - text - 4) : 0);
+    o->map.ppn = number(state, "--map-by ppr", k, 1, 65536);
+}
+
 static void take_program(struct argp_state *state, struct opts *o)
 {
     o->argv = &state->argv[state->next - 1];
@@ -165,6 +180,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_FANOUT: o->fanout = number(state, "--fanout", arg, 1, 65536); return 0;
     case KEY_TIMEOUT: o->timeout_ms = seconds(state, "--timeout", arg); return 0;
+    case KEY_MAP_BY: take_map_by(state, o, arg); return 0;
     case KEY_STDIN: take_stdin(state, o, arg); return 0;
     case KEY_TAG: o->output.tag = true; return 0;
     case KEY_TIMESTAMP: o->output.timestamp = true; return 0;

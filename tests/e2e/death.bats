@@ -16,6 +16,22 @@ teardown() { bed_teardown; }
 
 rank_pid() { pids_of "$1" tests/mpi/hang | head -1; }
 
+@test "case lau-23: --timeout ends the job although one agent is stopped; that one ends itself later" {
+  kill -KILL "$launcher_job" 2>/dev/null || true
+  wait_for 20 nothing_left 4
+  "$podbox" exec train-0 timeout 60 "$muster" run --pods 'train-[0-3].train' --slots 1 --pmi none \
+    --timeout 2 --grace 1 --orphan-grace 1 sleep 1000 >"$out" 2>&1 3>&- &
+  launcher_job=$!
+  wait_for 20 eval '[ "$(for i in 0 1 2 3; do pids_of train-$i "sleep 1000"; done | wc -l)" -ge 4 ]'
+  stopped=$(pids_of train-2 'musterd$' | head -1)
+  kill -STOP "$stopped"
+  ends_within $((12 + bound)) "$launcher_job"
+  kill -CONT "$stopped"
+  # Whichever is noticed first, the silent agent or the time.
+  [ "$code" = 124 ] || [ "$code" = 125 ]
+  wait_for 20 eval '[ -z "$(for i in 0 1 2 3; do pids_of train-$i "sleep 1000"; done)" ]'
+}
+
 @test "of a rank: exit 137, the rank is named" {
   kill -KILL "$(rank_pid train-2)"
   ends_within "$bound" "$launcher_job"

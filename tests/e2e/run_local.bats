@@ -139,6 +139,40 @@ memory_cgroup() {
   wait_for 20 eval '! pgrep -f "sleep 2345[.]6"'
 }
 
+@test "case lau-06: a wrapper's child ends with it, by SIGTERM and by SIGKILL of the launcher" {
+  local signal
+  for signal in TERM KILL; do
+    "$muster" run --pmi none --grace 1 -n 2 sh -c 'sleep 87.5 & echo up; wait' >out 2>&1 3>&- &
+    pid=$!
+    wait_for 30 eval '[ "$(grep -c up out)" = 2 ]'
+    kill "-$signal" "$pid"
+    wait_for 5 eval '! pgrep -f "sleep 87[.]5"'
+    wait "$pid" || true
+  done
+}
+
+@test "case lau-07: a rank that ignores SIGTERM gets SIGKILL after the grace" {
+  "$muster" run --pmi none --grace 0.5 -n 2 sh -c \
+    'trap "" TERM; echo up; while :; do sleep 98.5; done' >out 2>&1 3>&- &
+  pid=$!
+  wait_for 30 eval '[ "$(grep -c up out)" = 2 ]'
+  kill -TERM "$pid"
+  ends_within 10 "$pid"
+  [ "$code" = 143 ]
+  ! pgrep -f 'sleep 98[.]5'
+}
+
+@test "case lau-21: --map-by ppr with --oversubscribe; without it both numbers and the option" {
+  run "$muster" run --pmi none --map-by ppr:3:node --oversubscribe true
+  [ "$status" = 0 ]
+  "$muster" keygen key >/dev/null
+  run "$muster" run --key key --host 127.0.0.1:2 --map-by ppr:8:node true
+  [ "$status" = 125 ]
+  run "$muster" run --map-by core true
+  [ "$status" = 125 ]
+  [[ "$output" == *"--map-by core: slot or ppr:K:node"* ]]
+}
+
 @test "what outlives its rank is gone after a good end" {
   run "$muster" run -n 1 sh -c 'setsid sleep 3456.7 >/dev/null 2>&1 & exit 0'
   [ "$status" = 0 ]

@@ -73,6 +73,27 @@ Test(job_plan, via_ssh_has_a_port_of_its_own_and_the_users_of_the_source)
     roll_destroy(roll);
 }
 
+// Case lau-16: the list of members travels in messages, whatever its size.
+Test(job_plan, eight_thousand_members_with_long_names_fit_a_frame, .timeout = 30)
+{
+    enum { MEMBERS = 8000 };
+    MEMBERS_AUTO m = MEMBERS_INIT;
+    struct opts o = {.fanout = 64};
+    for (int i = 0; i < MEMBERS; i++) {
+        char name[80], address[32];
+        snprintf(name, sizeof name, "member-%052d", i);
+        snprintf(address, sizeof address, "10.%d.%d.1", i / 250, i % 250);
+        add_member(&m, name, address, -1);
+    }
+    struct roll *roll = roll_create("key", 1, &m);
+    Muster__Attach *a = job_plan_attach(roll, &m, &o);
+    size_t size = muster__attach__get_packed_size(a);
+    cr_assert_gt(size, MEMBERS * 60);
+    cr_assert_lt(size, FRAME_BODY_MAX / 16);
+    msg_free(a);
+    roll_destroy(roll);
+}
+
 Test(job_plan, prepare_carries_argv_env_and_ranks_byte_for_byte)
 {
     char program[] = "/bin/x", arg[] = "$(id) \"q\" \n";
