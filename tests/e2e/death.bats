@@ -17,7 +17,7 @@ teardown() { bed_teardown; }
 rank_pid() { pids_of "$1" tests/mpi/hang | head -1; }
 
 @test "case lau-23: --timeout ends the job although one agent is stopped; that one ends itself later" {
-  kill -KILL "$launcher_job" 2>/dev/null || true
+  kill -KILL "$(pids_of train-0 'muster run' | head -1)"
   wait_for 20 nothing_left 4
   "$podbox" exec train-0 timeout 60 "$muster" run --pods 'train-[0-3].train' --slots 1 --pmi none \
     --timeout 2 --grace 1 --orphan-grace 1 sleep 1000 >"$out" 2>&1 3>&- &
