@@ -19,7 +19,7 @@ victims() {
     agent) pids_of "$1" 'agent/musterd$' ;;
     keeper) pids_of "$1" 'musterd keeper' ;;
     pmixd) pids_of "$1" '^[0-9]+ [^ ]*muster-pmixd$' ;;
-    rank) pids_of "$1" 'tests/mpi/hang$' ;;
+    rank) pids_of "$1" '^[0-9]+ [^ ]*tests/mpi/hang$' ;; # not the launcher, which names it
     launcher) pids_of train-0 'launcher/muster run' ;;
   esac
 }

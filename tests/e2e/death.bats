@@ -14,7 +14,7 @@ setup() {
 
 teardown() { bed_teardown; }
 
-rank_pid() { pids_of "$1" tests/mpi/hang | head -1; }
+rank_pid() { pids_of "$1" '^[0-9]+ [^ ]*tests/mpi/hang$' | head -1; }
 
 @test "case lau-23: --timeout ends the job although one agent is stopped; that one ends itself later" {
   kill -KILL "$(pids_of train-0 'muster run' | head -1)"

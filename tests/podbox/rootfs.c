@@ -53,7 +53,8 @@ struct plain {
     const char *data;
 };
 
-// In this order. /root is empty instead of the developer's.
+// In this order. /root is empty instead of the developer's; every user may pass through it,
+// because a bound build tree can lie below.
 static const struct plain plains[] = {
     {"proc", "/proc", MS_NOSUID | MS_NOEXEC | MS_NODEV, NULL},
     {"sysfs", "/sys", MS_NOSUID | MS_NOEXEC | MS_NODEV | MS_RDONLY, NULL},
@@ -61,7 +62,7 @@ static const struct plain plains[] = {
     {"devpts", "/dev/pts", MS_NOSUID | MS_NOEXEC,
      "newinstance,ptmxmode=0666,mode=0620"},
     {"mqueue", "/dev/mqueue", MS_NOSUID | MS_NOEXEC | MS_NODEV, NULL},
-    {"tmpfs", "/root", MS_NODEV, "mode=700"},
+    {"tmpfs", "/root", MS_NODEV, "mode=711"},
     {"tmpfs", "/tmp", MS_NODEV, "mode=1777"},
     {"tmpfs", "/run", MS_NODEV, "mode=755"},
 };
