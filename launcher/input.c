@@ -78,11 +78,9 @@ static void read_some(struct input *in)
         in->sent += (uint64_t)n;
         in->send(in->arg, piece, (size_t)n, false);
         watch(in);
-    } else if (n == 0) {
-        finish(in);
-    } else if (errno == EIO) { // a terminal that is not ours now (SIGTTIN is ignored)
+    } else if (n < 0 && errno == EIO) { // a terminal that is not ours now
         loop_timer_arm(in->again, BEHIND_MS);
-    } else if (errno == EAGAIN || errno == EINTR) {
+    } else if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
         watch(in);
     } else {
         finish(in);

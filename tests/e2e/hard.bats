@@ -74,9 +74,17 @@ SCRIPT
 
 @test "no HOME and no passwd entry: PMIx and Open MPI live" {
   [ "$(id -u)" = 0 ] || skip "needs root to become another uid"
-  chmod 755 "$BATS_TEST_TMPDIR"
+  # Where that uid can reach it, wherever the build tree lies.
+  copy=$(mktemp -d /tmp/muster-e2e-XXXXXX)
+  mkdir "$copy/launcher" "$copy/agent"
+  cp "$muster" "$copy/launcher"
+  cp "$MUSTER_BUILDDIR"/agent/muster{d,-pmixd} "$copy/agent"
+  cp "$mpi/hello" "$copy"
+  chmod -R a+rX "$copy"
+  cd /
   run --separate-stderr env -u HOME TMPDIR=/tmp setpriv --reuid 54321 --regid 54321 --clear-groups \
-    timeout -k 2 30 "$muster" run -n 2 "$mpi/hello"
+    timeout -k 2 30 "$copy/launcher/muster" run -n 2 "$copy/hello"
+  rm -r "$copy"
   [ "$status" = 0 ]
   [ "${#lines[@]}" = 2 ]
 }
