@@ -195,11 +195,16 @@ static void on_closed(void *arg, const struct err *why)
 void attempt_pmix_lost(struct attempt *at)
 {
     ERR_AUTO err = ERR_INIT;
-    if (at->pmixd != NULL || at->state >= ATTEMPT_FAILED || at->letting_go)
+    if (at->pmixd != NULL || at->letting_go)
         return;
     err_set(&err,
             "the PMIx server of this attempt (muster-pmixd) was killed or crashed");
-    attempt_fail(at, &err);
+    // Its ranks' errors may have been faster, and the stop that they caused: the keeper
+    // ends it behind STOPPED only.
+    if (at->state == ATTEMPT_STOPPING)
+        attempt_report_failure(at, 0, &err);
+    else if (at->state < ATTEMPT_FAILED)
+        attempt_fail(at, &err);
 }
 
 void attempt_pmix_setup(struct attempt *at, const struct attempt_world *w)

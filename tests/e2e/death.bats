@@ -14,7 +14,7 @@ setup() {
 
 teardown() { bed_teardown; }
 
-rank_pid() { pids_of "$1" '^[0-9]+ [^ ]*tests/mpi/hang$' | head -1; }
+rank_pid() { pids_of "$1" 'tests/mpi/hang$' 'muster run' | head -1; }
 
 @test "case lau-23: --timeout ends the job although one agent is stopped; that one ends itself later" {
   kill -KILL "$(pids_of train-0 'muster run' | head -1)"
@@ -57,7 +57,7 @@ rank_pid() { pids_of "$1" '^[0-9]+ [^ ]*tests/mpi/hang$' | head -1; }
 }
 
 @test "of a PMIx server: the job ends and says so" {
-  kill -KILL "$(pids_of train-3 '^[0-9]+ [^ ]*muster-pmixd$' | head -1)"
+  kill -KILL "$(pids_of train-3 '/muster-pmixd$' ' keeper ' | head -1)"
   ends_within "$bound" "$launcher_job"
   [ "$code" = 125 ]
   grep -q '^muster: member train-3.*PMIx server' "$out"

@@ -44,8 +44,11 @@ hostfile_of() {
 # lead CMD...: run in the leader pod.
 lead() { "$podbox" exec train-0 "$@"; }
 
-# pid_of POD PATTERN: host pids of processes in the pod whose command matches.
-pids_of() { "$podbox" ps "$1" | awk -v p="$2" '$0 ~ p { print $1 }'; }
+# pids_of POD PATTERN [BUT]: host pids of processes in the pod whose command matches PATTERN
+# and not BUT.
+pids_of() {
+  "$podbox" ps "$1" | awk -v p="$2" -v n="${3:-^$}" '$0 ~ p && $0 !~ n { print $1 }'
+}
 
 # job_processes N: what of a job (ranks, keepers, PMIx servers) is left on the pods.
 job_processes() {
