@@ -1,5 +1,5 @@
-// One rank's standard streams: stdin from /dev/null or a pipe, stdout and stderr through pipes
-// that are read only as far as their credit goes.
+// One rank's standard streams: stdin from /dev/null or a pipe, stdout and stderr through
+// pipes that are read only as far as their credit goes.
 //
 // A stream without credit is not read: its pipe fills and the rank waits, nothing else
 // does. The end of a stream is its pipe's: every process that holds it has closed it.

@@ -147,14 +147,6 @@ void strv_setenvf(struct strv *s, const char *name, const char *fmt, ...)
     strv_setenv(s, name, value);
 }
 
-void strv_unsetenv_prefix(struct strv *s, const char *prefix)
-{
-    size_t len = strlen(prefix);
-    for (size_t i = s->n; i-- > 0;)
-        if (strncmp(s->v[i], prefix, len) == 0)
-            strv_remove(s, i);
-}
-
 void strv_unsetenv(struct strv *s, const char *name)
 {
     size_t i, len = strlen(name);

@@ -32,7 +32,6 @@ void strv_putenv(struct strv *s, const char *entry); // "NAME=VALUE", replaces N
 void strv_putenv_all(struct strv *s, char *const *entries, size_t n);
 void strv_setenvf(struct strv *s, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-void strv_unsetenv_prefix(struct strv *s, const char *prefix); // all names beginning so
 void strv_unsetenv(struct strv *s, const char *name);
 
 #endif

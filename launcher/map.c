@@ -123,19 +123,6 @@ int map_block(const struct map_member *members, uint32_t n,
     return rc;
 }
 
-uint32_t map_position_of(const struct map *map, uint32_t rank)
-{
-    uint32_t low = 0, high = map->npositions;
-    while (high - low > 1) {
-        uint32_t mid = low + (high - low) / 2;
-        if (map->positions[mid].first <= rank)
-            low = mid;
-        else
-            high = mid;
-    }
-    return low;
-}
-
 void map_free(struct map *map)
 {
     free(map->positions);

@@ -41,8 +41,6 @@ enum {
 
 int map_block(const struct map_member *members, uint32_t n,
               const struct map_request *rq, struct map *map, struct err *err);
-// Index of the position that hosts a rank.
-uint32_t map_position_of(const struct map *map, uint32_t rank);
 void map_free(struct map *map);
 
 // libpmix 4.2 writes past a buffer when it packs node names of 57 bytes or more.

@@ -350,3 +350,11 @@ char *keyring_fingerprint_of(struct ssh_key_struct *key)
     ssh_clean_pubkey_hash(&hash);
     return copy;
 }
+
+char *keyring_default_dir(const char *given)
+{
+    const char *env = getenv("MUSTER_KEY_DIR");
+    if (given != NULL)
+        return xstrdup(given);
+    return xstrdup(env != NULL && env[0] != '\0' ? env : "/etc/muster/ssh");
+}

@@ -19,7 +19,6 @@ wire_libwire_a_SOURCES = \
 	%D%/link_ssh_shell.c %D%/link_ssh_shell.h %D%/link_shell.h \
 	%D%/link_state.c %D%/link_state.h \
 	%D%/link_stream.c \
-	%D%/keyring_default.c \
 	%D%/msg.c %D%/msg.h \
 	%D%/namestore.c %D%/namestore.h \
 	%D%/remote.c %D%/remote.h \
