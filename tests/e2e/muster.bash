@@ -44,17 +44,25 @@ hostfile_of() {
 # lead CMD...: run in the leader pod.
 lead() { "$podbox" exec train-0 "$@"; }
 
+# processes POD: host pid and command of all but what stands by for the next attempt.
+processes() {
+  local pid command
+  "$podbox" ps "$1" 2>/dev/null | while read -r pid command; do
+    grep -qs standby "/proc/$pid/comm" || echo "$pid $command"
+  done
+}
+
 # pids_of POD PATTERN [BUT]: host pids of processes in the pod whose command matches PATTERN
 # and not BUT.
 pids_of() {
-  "$podbox" ps "$1" | awk -v p="$2" -v n="${3:-^$}" '$0 ~ p && $0 !~ n { print $1 }'
+  processes "$1" | awk -v p="$2" -v n="${3:-^$}" '$0 ~ p && $0 !~ n { print $1 }'
 }
 
 # job_processes N: what of a job (ranks, keepers, PMIx servers) is left on the pods.
 job_processes() {
   local i
   for ((i = 0; i < $1; i++)); do
-    "$podbox" ps "train-$i" 2>/dev/null | grep -E 'tests/mpi(ch)?/|keeper|muster-pmixd|rank-' || true
+    processes "train-$i" | grep -E 'tests/mpi(ch)?/|keeper|muster-pmixd|rank-' || true
   done
 }
 
