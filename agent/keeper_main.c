@@ -36,8 +36,8 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
         } else if (strcmp(argv[i], "--pmi") == 0) {
             o->pmi = true;
         } else {
-            err_set(err,
-                    "%s: usage: musterd keeper [--debug] [--pmixd PATH] [--pmi]", argv[i]);
+            err_set(err, "%s: usage: musterd keeper [--debug] [--pmixd PATH] [--pmi]",
+                    argv[i]);
             return -1;
         }
     }
