@@ -23,6 +23,7 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/source.c %D%/source.h \
 	%D%/source_impl.h \
 	%D%/source_list.c \
+	%D%/source_opts.c %D%/source_opts.h \
 	%D%/source_service.c
 hostfile_libhostfile_a_CPPFLAGS = $(AM_CPPFLAGS) $(CARES_CFLAGS)
 HOSTFILE_LIBS = hostfile/libhostfile.a $(CARES_LIBS)

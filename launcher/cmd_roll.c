@@ -9,8 +9,8 @@
 
 #include "common/loop.h"
 #include "hostfile/source.h"
+#include "hostfile/source_opts.h"
 #include "launcher/roll_print.h"
-#include "launcher/source_opts.h"
 
 enum { KEY_JSON = 0x2000, KEY_WAIT, FAILED = 125, WAIT_MAX = 1000000 };
 

@@ -28,7 +28,6 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/progress.c %D%/progress.h \
 	%D%/roll_print.c %D%/roll_print.h \
 	%D%/sink.c %D%/sink.h \
-	%D%/source_opts.c %D%/source_opts.h \
 	%D%/verdict.c %D%/verdict.h \
 	%D%/via_opts.c %D%/via_opts.h
 launcher_muster_SOURCES = %D%/main.c

@@ -8,8 +8,8 @@
 
 #include "common/mem.h"
 #include "config.h"
+#include "hostfile/source_opts.h"
 #include "launcher/input.h"
-#include "launcher/source_opts.h"
 #include "wire/tree.h"
 
 #ifdef HAVE_PMIX
