@@ -6,6 +6,13 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/etchosts.c %D%/etchosts.h \
 	%D%/hostlist.c %D%/hostlist.h \
 	%D%/hostname.c %D%/hostname.h \
+	%D%/hosts_block.c %D%/hosts_block.h \
+	%D%/hosts_diff.c %D%/hosts_diff.h \
+	%D%/hosts_file.c %D%/hosts_file.h \
+	%D%/hosts_guard.c %D%/hosts_guard.h \
+	%D%/hosts_line.c %D%/hosts_line.h \
+	%D%/hosts_plan.c %D%/hosts_plan.h \
+	%D%/hosts_want.c %D%/hosts_want.h \
 	%D%/hostword.c %D%/hostword.h \
 	%D%/linekeys.c %D%/linekeys.h \
 	%D%/localhost.c %D%/localhost.h \
