@@ -11,6 +11,7 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/hosts_file.c %D%/hosts_file.h \
 	%D%/hosts_guard.c %D%/hosts_guard.h \
 	%D%/hosts_line.c %D%/hosts_line.h \
+	%D%/hosts_members.c %D%/hosts_members.h \
 	%D%/hosts_plan.c %D%/hosts_plan.h \
 	%D%/hosts_want.c %D%/hosts_want.h \
 	%D%/hostword.c %D%/hostword.h \
