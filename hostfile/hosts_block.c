@@ -12,6 +12,14 @@ struct region {
     bool begins;
 };
 
+// What stands right behind a hole, in its line, fell there as well.
+static bool fell_into_hole(const struct hosts_lines *before,
+                           const struct hosts_line *line)
+{
+    return before->n > 0 && before->v[before->n - 1].kind == HOSTS_HOLE &&
+           (line->kind == HOSTS_FOREIGN || line->kind == HOSTS_TORN);
+}
+
 static void split(const char *text, size_t len, size_t cut, struct hosts_lines *out)
 {
     for (size_t off = 0; off < len;) {
@@ -19,7 +27,7 @@ static void split(const char *text, size_t len, size_t cut, struct hosts_lines *
         if (cut > off && cut < off + line.len) {
             line.len = cut - off;
             line.kind = HOSTS_FOREIGN;
-        } else if (cut == off && cut != HOSTS_UNCUT) {
+        } else if ((cut == off && cut != HOSTS_UNCUT) || fell_into_hole(out, &line)) {
             line.kind = HOSTS_HOLE;
         }
         hosts_lines_add(out, &line);

@@ -170,6 +170,25 @@ static int fail_write(struct hosts_file *f, size_t off, ssize_t n, struct err *e
     return fail(f->path, why, "cannot be written", err);
 }
 
+// What comes behind the end is appended, wherever the end is by then: it can never fall
+// onto lines that somebody wrote in between.
+static ssize_t write_one(struct hosts_file *f, const char *bytes, size_t n, size_t off,
+                         bool append)
+{
+    int flags = fcntl(f->fd, F_GETFL);
+    ssize_t done = -1;
+    if (flags < 0 || (append && fcntl(f->fd, F_SETFL, flags | O_APPEND) < 0))
+        return -1;
+    do
+        done = pwrite(f->fd, bytes, n, (off_t)off);
+    while (done < 0 && errno == EINTR);
+    int saved = errno;
+    if (append)
+        fcntl(f->fd, F_SETFL, flags);
+    errno = saved;
+    return done;
+}
+
 // 1: the file is not what the plan was made for any more.
 static int write_plan(struct hosts_file *f, const struct hosts_plan *p, size_t size,
                       struct err *err)
@@ -178,16 +197,14 @@ static int write_plan(struct hosts_file *f, const struct hosts_plan *p, size_t s
     if (reserve(f, size, end_of(p), err) < 0)
         return -1;
     for (size_t i = 0; i < p->n; i++) {
+        const struct hosts_write *w = &p->v[i];
         if (fstat(f->fd, &st) < 0 || (size_t)st.st_size != size)
             return 1;
-        ssize_t n;
-        do
-            n = pwrite(f->fd, hosts_plan_bytes(p, i), p->v[i].len, (off_t)p->v[i].off);
-        while (n < 0 && errno == EINTR);
-        if (n != (ssize_t)p->v[i].len)
-            return fail_write(f, p->v[i].off, n, err);
-        if (p->v[i].off + p->v[i].len > size)
-            size = p->v[i].off + p->v[i].len;
+        ssize_t n =
+            write_one(f, hosts_plan_bytes(p, i), w->len, w->off, w->off >= size);
+        if (n != (ssize_t)w->len)
+            return fail_write(f, w->off, n, err);
+        size = w->off + w->len > size ? w->off + w->len : size;
     }
     return 0;
 }

@@ -30,7 +30,7 @@ enum hosts_kind {
     HOSTS_ENDS,   // HOSTS_END
     HOSTS_SLOT,
     HOSTS_BLANK,
-    HOSTS_HOLE, // NULs: a write behind the end of a file that somebody made shorter
+    HOSTS_HOLE, // NULs: ours fell behind the end of a file that somebody made shorter
     HOSTS_TORN, // the file's end, without newline: may be the beginning of a line of ours
 };
 

@@ -289,6 +289,15 @@ Test(hosts_plan, holes_and_rests_of_a_truncation_are_mended)
     cr_assert_eq(count(&file, "# BEGIN muster"), 1);
     cr_assert_eq(memchr(buf_data(&file), 0, buf_len(&file)), NULL);
 
+    put(&file, "127.0.0.1 localhost\n10.1.1.1 x\n"); // a part of an address fell there
+    buf_append(&file,
+               "\0\0\0\0\0"
+               "1",
+               6);
+    bring(&file, &w);
+    cr_assert_eq(lines(&file), 4);
+    expect_whole(&file, NULL);
+
     // Others wrote late over our beginning: "0.0.0.12 b" must not stay.
     buf_clear(&file);
     buf_append(&file, buf_data(&before), buf_len(&before));
