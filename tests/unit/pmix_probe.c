@@ -3,6 +3,7 @@
 //   pmix_probe fence        put, fence with data over all, get from every rank
 //   pmix_probe modex        put and commit, get from every rank without a fence
 //   pmix_probe subset       fences over two disjoint subsets that span the pods, thrice
+//   pmix_probe rounds N     N fences with data; every rank says each
 //   pmix_probe barrier      one fence over all; exit code 3 when it fails
 //   pmix_probe stuck R      as barrier, but rank R waits for ever in its place; the
 //   others
@@ -267,6 +268,15 @@ static void quit(pmix_rank_t who)
         pause();
 }
 
+static void rounds(uint32_t n)
+{
+    for (uint32_t i = 1; i <= n; i++) {
+        printf("rank %u round %u\n", self.rank, i);
+        fflush(stdout);
+        fence(NULL, 0, true);
+    }
+}
+
 static void run(const char *mode, pmix_rank_t who)
 {
     if (strcmp(mode, "fence") == 0) {
@@ -290,6 +300,8 @@ static void run(const char *mode, pmix_rank_t who)
         log_text();
     } else if (strcmp(mode, "names") == 0) {
         names();
+    } else if (strcmp(mode, "rounds") == 0) {
+        rounds(who);
     } else if (strcmp(mode, "quit") == 0) {
         fence(NULL, 0, false);
         quit(who);

@@ -1,0 +1,199 @@
+#!/usr/bin/env bats
+# Links whose connection is reset, or lost for a while, in the middle of a run: the run goes on
+# in silence, with every line and every fence once; what does not come back is a loss.
+
+setup() {
+  load helper
+  load muster
+  bed_setup
+  out=$BATS_TEST_TMPDIR/out
+  err=$BATS_TEST_TMPDIR/err
+  probe=$MUSTER_BUILDDIR/tests/unit/pmix_probe
+}
+
+teardown() { bed_teardown; }
+
+# in_net POD CMD...: in the pod's network namespace, with this machine's privileges.
+in_net() {
+  local pid
+  pid=$("$podbox" pid "$1")
+  shift
+  timeout 10 nsenter -n -t "$pid" "$@"
+}
+
+# Resets all connections to the pod's agent, as a firewall that forgets them does; fails when
+# there is none.
+reset_links() { [ -n "$(in_net "$1" ss -KHtn 'sport = :7822' 2>/dev/null)" ]; }
+
+# Answers every packet to the pod's agent with a reset, until let_in: only the dialler hears
+# of it.
+keep_out() {
+  in_net "$1" nft -f - <<<'table inet out {
+    chain in { type filter hook input priority 0; tcp dport 7822 reject with tcp reset; }; }'
+}
+let_in() { in_net "$1" nft delete table inet out; }
+
+# start_run RUN-ARGS...: in the background. Its lines go to $out, all else to $err; the events
+# are in the pod.
+start_run() {
+  lead timeout 120 "$muster" run --events /tmp/events --grace 1 "$@" >"$out" 2>"$err" 3>&- &
+  job=$!
+}
+
+# said N: so many lines are there. moves_on: a hundred more than now.
+said() { [ "$(wc -l <"$out")" -ge "$1" ]; }
+moves_on() { wait_for 30 said $(($(wc -l <"$out") + 100)); }
+
+events_of() { lead grep -c "\"$1\"" /tmp/events || true; }
+happened() { [ "$(events_of "$1")" -ge "$2" ]; }
+
+# whole RANKS ROUNDS: the run ended well and silently; every line is there once, in order.
+whole() {
+  ends_within 60 "$job"
+  cat "$err"
+  [ "$code" = 0 ]
+  [ ! -s "$err" ]
+  awk -v ranks="$1" -v rounds="$2" '
+    $1 == "rank" { if ($4 != ++n[$2]) { print "rank", $2, "said", $4, "for", n[$2]; bad = 1 } }
+    END { for (r = 0; r < ranks; r++) if (n[r] != rounds) { print "rank", r, n[r] + 0; bad = 1 }
+          exit bad }' "$out"
+}
+
+# lost MEMBER TEXT: it ended with the loss of this member.
+lost() {
+  ends_within "$1" "$job"
+  cat "$err"
+  [ "$code" = 125 ]
+  [ "$(grep -c '^muster: [a-z]' "$err")" = 1 ]
+  grep -q "^muster: member $2.* was lost: .*$3" "$err"
+}
+
+talk='for ((i = 1; i <= 400; i++)); do echo "rank $RANK round $i"; sleep 0.01; done'
+
+@test "resets in a row while ranks print" {
+  agents_up 2
+  start_run --quiet --pods 'train-[0-1].train' --slots 2 --pmi none bash -c "$talk"
+  for round in 1 2 3 4 5; do
+    moves_on
+    reset_links train-1
+    wait_for 10 happened link-resumed $round
+  done
+  whole 4 400
+}
+
+@test "a hundred MiB of output over resets" {
+  agents_up 2
+  start_run --quiet --pods 'train-[0-1].train' --slots 2 --pmi none --output /tmp/o \
+    seq 3500000
+  for round in 1 2 3; do
+    wait_for 20 reset_links train-1
+    wait_for 10 happened link-resumed $round
+  done
+  ends_within 60 "$job"
+  [ "$code" = 0 ]
+  [ ! -s "$err" ]
+  want=$(seq 3500000 | sha256sum)
+  for rank in 0 1 2 3; do
+    [ "$(lead cat "/tmp/o/rank.$rank.out" | sha256sum)" = "$want" ]
+  done
+}
+
+@test "resets while ranks meet in fences, of all members" {
+  agents_up 4
+  start_run --quiet --pods 'train-[0-3].train' --slots 2 --pmi pmix "$probe" rounds 2000
+  wait_for 30 said 100
+  for round in 1 2 3 4; do
+    reset_links "train-$((round % 4))"
+    wait_for 10 happened link-resumed $round
+  done
+  whole 8 2000
+}
+
+@test "resets while MPI ranks meet in barriers" {
+  agents_up 4
+  start_run --quiet --pods 'train-[0-3].train' --slots 2 "$mpi/barriers" 150
+  for round in 1 2 3; do
+    moves_on
+    reset_links "train-$round"
+    wait_for 10 happened link-resumed $round
+  done
+  whole 8 150
+}
+
+@test "a reset that only the dialler sees, and refusals for less than the grace" {
+  agents_up 2
+  start_run --quiet --pods 'train-[0-1].train' --slots 2 --pmi none --link-grace 30 \
+    --orphan-grace 40 bash -c "$talk"
+  moves_on
+  keep_out train-1
+  wait_for 10 happened link-broken 1
+  [ "$(events_of link-resumed)" = 0 ]
+  let_in train-1
+  wait_for 10 happened link-resumed 1
+  whole 4 400
+}
+
+@test "silence for less than the grace" {
+  agents_up 2
+  start_run --quiet --pods 'train-[0-1].train' --slots 2 --pmi none --link-grace 30 \
+    --orphan-grace 40 bash -c "$talk"
+  moves_on
+  "$podbox" cut train-1
+  wait_for 20 happened link-broken 1
+  "$podbox" heal train-1
+  wait_for 20 happened link-resumed 1
+  whole 4 400
+}
+
+@test "silence and refusals for more than the grace are a loss" {
+  agents_up 2
+  start_run --quiet --pods 'train-[0-1].train' --slots 2 --pmi none --link-grace 1 sleep 100
+  wait_for 20 happened started 1
+  keep_out train-1
+  lost 20 train-1 'not back within 1 s (connection refused'
+  let_in train-1
+  wait_for 20 nothing_left 2
+  start_run --quiet --pods 'train-[0-1].train' --slots 2 --pmi none --link-grace 1 sleep 100
+  wait_for 20 happened started 1
+  "$podbox" cut train-1
+  lost 20 train-1 'no sign of life'
+}
+
+@test "without a link grace a reset is a loss at once" {
+  agents_up 2
+  start_run --quiet --pods 'train-[0-1].train' --slots 1 --pmi none --link-grace 0 sleep 100
+  wait_for 20 happened started 1
+  reset_links train-1
+  lost 10 train-1 'Connection reset by peer'
+  [ "$(events_of link-broken)" = 0 ]
+}
+
+@test "resets between agents, in a tree of fan-out 2" {
+  agents_up 6
+  start_run --quiet --pods 'train-[0-5].train' --slots 2 --fanout 2 --pmi pmix "$probe" rounds 2000
+  wait_for 30 said 100
+  # train-0 has train-2 and train-3 below it, train-1 the others.
+  for pod in train-2 train-5 train-0 train-4; do
+    reset_links $pod
+    moves_on
+  done
+  whole 12 2000
+  for pod in train-2 train-4 train-5; do
+    "$podbox" logs $pod | grep -q 'came back'
+  done
+  [ "$(events_of link-resumed)" = 1 ] # the launcher's own links
+}
+
+@test "another agent at the same address does not go on with the session" {
+  agents_up 2
+  start_run --quiet --pods 'train-[0-1].train' --slots 1 --pmi none --link-grace 30 \
+    --orphan-grace 40 sleep 100
+  wait_for 20 happened started 1
+  "$podbox" cut train-1 # so that the launcher hears no end of stream
+  kill -KILL "$(pids_of train-1 'musterd$' | head -1)"
+  wait_for 10 eval '[ -z "$(pids_of train-1 musterd)" ]'
+  "$podbox" exec train-1 -d "$musterd"
+  wait_for 20 happened link-broken 1
+  "$podbox" heal train-1
+  lost 30 train-1 'another agent has taken its place'
+}
