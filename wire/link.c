@@ -3,7 +3,6 @@
 
 #include <event2/event.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/log.h"
 #include "common/loop.h"

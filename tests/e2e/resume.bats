@@ -36,6 +36,7 @@ let_in() { in_net "$1" nft delete table inet out; }
 # start_run RUN-ARGS...: in the background. Its lines go to $out, all else to $err; the events
 # are in the pod.
 start_run() {
+  lead rm -f /tmp/events
   lead timeout 120 "$muster" run --events /tmp/events --grace 1 "$@" >"$out" 2>"$err" 3>&- &
   job=$!
 }
@@ -47,19 +48,23 @@ moves_on() { wait_for 30 said $(($(wc -l <"$out") + 100)); }
 events_of() { lead grep -c "\"$1\"" /tmp/events || true; }
 happened() { [ "$(events_of "$1")" -ge "$2" ]; }
 
-# whole RANKS ROUNDS: the run ended well and silently; every line is there once, in order.
+# whole RANKS PODS: told to stop, the run ends well and silently; every line is there once, in
+# order, and no rank had less to say than it says itself.
 whole() {
+  local i
+  for ((i = 0; i < $2; i++)); do "$podbox" exec "train-$i" touch /tmp/stop; done
   ends_within 60 "$job"
   cat "$err"
   [ "$code" = 0 ]
   [ ! -s "$err" ]
-  awk -v ranks="$1" -v rounds="$2" '
-    $1 == "rank" { if ($4 != ++n[$2]) { print "rank", $2, "said", $4, "for", n[$2]; bad = 1 } }
-    END { for (r = 0; r < ranks; r++) if (n[r] != rounds) { print "rank", r, n[r] + 0; bad = 1 }
-          exit bad }' "$out"
+  for ((i = 0; i < $2; i++)); do "$podbox" exec "train-$i" rm /tmp/stop; done
+  awk -v ranks="$1" '
+    $3 == "round" && $4 != ++n[$2] { print "rank", $2, "said", $4, "for", n[$2]; bad = 1 }
+    $3 == "ended" { if ($4 != n[$2]) { print "rank", $2, "ended at", n[$2]; bad = 1 } ended++ }
+    END { if (ended != ranks) print ended, "ranks ended"; exit bad || ended != ranks }' "$out"
 }
 
-# lost MEMBER TEXT: it ended with the loss of this member.
+# lost SECONDS MEMBER TEXT: within so long it ended with the loss of this member.
 lost() {
   ends_within "$1" "$job"
   cat "$err"
@@ -68,26 +73,36 @@ lost() {
   grep -q "^muster: member $2.* was lost: .*$3" "$err"
 }
 
-talk='for ((i = 1; i <= 400; i++)); do echo "rank $RANK round $i"; sleep 0.01; done'
-
-@test "resets in a row while ranks print" {
+@test "ranks print over resets in a row, refusals, and silence for less than the grace" {
   agents_up 2
-  start_run --quiet --pods 'train-[0-1].train' --slots 2 --pmi none bash -c "$talk"
-  for round in 1 2 3 4 5; do
+  start_run --quiet --pods 'train-[0-1].train' --slots 2 --pmi none --link-grace 30 \
+    --orphan-grace 40 bash -c 'i=0; until [ -e /tmp/stop ]; do
+      echo "rank $RANK round $((++i))"; sleep 0.01; done; echo "rank $RANK ended $i"'
+  for round in 1 2 3; do
     moves_on
     reset_links train-1
-    wait_for 10 happened link-resumed $round
+    wait_for 20 happened link-resumed $round
   done
-  whole 4 400
+  moves_on
+  keep_out train-1 # a reset that only the dialler sees
+  wait_for 20 happened link-broken 4
+  let_in train-1
+  wait_for 20 happened link-resumed 4
+  moves_on
+  "$podbox" cut train-1
+  wait_for 20 happened link-broken 5
+  "$podbox" heal train-1
+  wait_for 20 happened link-resumed 5
+  moves_on
+  whole 4 2
 }
 
 @test "a hundred MiB of output over resets" {
   agents_up 2
-  start_run --quiet --pods 'train-[0-1].train' --slots 2 --pmi none --output /tmp/o \
-    seq 3500000
+  start_run --quiet --pods 'train-[0-1].train' --slots 2 --pmi none --output /tmp/o seq 3500000
   for round in 1 2 3; do
     wait_for 20 reset_links train-1
-    wait_for 10 happened link-resumed $round
+    wait_for 20 happened link-resumed $round
   done
   ends_within 60 "$job"
   [ "$code" = 0 ]
@@ -98,96 +113,58 @@ talk='for ((i = 1; i <= 400; i++)); do echo "rank $RANK round $i"; sleep 0.01; d
   done
 }
 
-@test "resets while ranks meet in fences, of all members" {
+@test "resets while ranks meet in fences, and in MPI's barriers" {
   agents_up 4
-  start_run --quiet --pods 'train-[0-3].train' --slots 2 --pmi pmix "$probe" rounds 2000
-  wait_for 30 said 100
-  for round in 1 2 3 4; do
-    reset_links "train-$((round % 4))"
-    wait_for 10 happened link-resumed $round
-  done
-  whole 8 2000
-}
-
-@test "resets while MPI ranks meet in barriers" {
-  agents_up 4
-  start_run --quiet --pods 'train-[0-3].train' --slots 2 "$mpi/barriers" 150
+  start_run --quiet --pods 'train-[0-3].train' --slots 2 --pmi pmix "$probe" rounds
   for round in 1 2 3; do
     moves_on
     reset_links "train-$round"
-    wait_for 10 happened link-resumed $round
+    wait_for 20 happened link-resumed $round
   done
-  whole 8 150
-}
-
-@test "a reset that only the dialler sees, and refusals for less than the grace" {
-  agents_up 2
-  start_run --quiet --pods 'train-[0-1].train' --slots 2 --pmi none --link-grace 30 \
-    --orphan-grace 40 bash -c "$talk"
   moves_on
-  keep_out train-1
-  wait_for 10 happened link-broken 1
-  [ "$(events_of link-resumed)" = 0 ]
-  let_in train-1
-  wait_for 10 happened link-resumed 1
-  whole 4 400
-}
-
-@test "silence for less than the grace" {
-  agents_up 2
-  start_run --quiet --pods 'train-[0-1].train' --slots 2 --pmi none --link-grace 30 \
-    --orphan-grace 40 bash -c "$talk"
+  whole 8 4
+  start_run --quiet --pods 'train-[0-3].train' --slots 2 "$mpi/barriers" /tmp/stop
+  for round in 1 2; do
+    moves_on
+    reset_links "train-$round"
+    wait_for 20 happened link-resumed $round
+  done
   moves_on
-  "$podbox" cut train-1
-  wait_for 20 happened link-broken 1
-  "$podbox" heal train-1
-  wait_for 20 happened link-resumed 1
-  whole 4 400
-}
-
-@test "silence and refusals for more than the grace are a loss" {
-  agents_up 2
-  start_run --quiet --pods 'train-[0-1].train' --slots 2 --pmi none --link-grace 1 sleep 100
-  wait_for 20 happened started 1
-  keep_out train-1
-  lost 20 train-1 'not back within 1 s (connection refused'
-  let_in train-1
-  wait_for 20 nothing_left 2
-  start_run --quiet --pods 'train-[0-1].train' --slots 2 --pmi none --link-grace 1 sleep 100
-  wait_for 20 happened started 1
-  "$podbox" cut train-1
-  lost 20 train-1 'no sign of life'
-}
-
-@test "without a link grace a reset is a loss at once" {
-  agents_up 2
-  start_run --quiet --pods 'train-[0-1].train' --slots 1 --pmi none --link-grace 0 sleep 100
-  wait_for 20 happened started 1
-  reset_links train-1
-  lost 10 train-1 'Connection reset by peer'
-  [ "$(events_of link-broken)" = 0 ]
+  whole 8 4
 }
 
 @test "resets between agents, in a tree of fan-out 2" {
   agents_up 6
-  start_run --quiet --pods 'train-[0-5].train' --slots 2 --fanout 2 --pmi pmix "$probe" rounds 2000
-  wait_for 30 said 100
+  start_run --quiet --pods 'train-[0-5].train' --slots 1 --fanout 2 --pmi pmix "$probe" rounds
   # train-0 has train-2 and train-3 below it, train-1 the others.
-  for pod in train-2 train-5 train-0 train-4; do
-    reset_links $pod
+  for pod in train-2 train-5 train-0; do
     moves_on
+    reset_links $pod
+    wait_for 20 came_back $pod
   done
-  whole 12 2000
-  for pod in train-2 train-4 train-5; do
-    "$podbox" logs $pod | grep -q 'came back'
-  done
-  [ "$(events_of link-resumed)" = 1 ] # the launcher's own links
+  moves_on
+  whole 6 6
+  [ "$(events_of link-resumed)" = 1 ] # of the launcher's own links
 }
 
-@test "another agent at the same address does not go on with the session" {
+came_back() { "$podbox" logs "$1" | grep -q 'came back'; }
+
+@test "what does not come back within the grace is a loss, and what comes back as another is" {
   agents_up 2
-  start_run --quiet --pods 'train-[0-1].train' --slots 1 --pmi none --link-grace 30 \
-    --orphan-grace 40 sleep 100
+  one=(--quiet --pods 'train-[0-1].train' --slots 1 --pmi none)
+  start_run "${one[@]}" --link-grace 0 --orphan-grace 1 sleep 100
+  wait_for 20 happened started 1
+  reset_links train-1
+  lost 10 train-1 'Connection reset by peer'
+  [ "$(events_of link-broken)" = 0 ]
+
+  start_run "${one[@]}" --link-grace 1 --orphan-grace 1 sleep 100
+  wait_for 20 happened started 1
+  keep_out train-1
+  lost 20 train-1 'not back within 1 s (connection refused'
+  let_in train-1
+
+  start_run "${one[@]}" --link-grace 30 --orphan-grace 40 sleep 100
   wait_for 20 happened started 1
   "$podbox" cut train-1 # so that the launcher hears no end of stream
   kill -KILL "$(pids_of train-1 'musterd$' | head -1)"

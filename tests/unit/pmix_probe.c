@@ -3,7 +3,8 @@
 //   pmix_probe fence        put, fence with data over all, get from every rank
 //   pmix_probe modex        put and commit, get from every rank without a fence
 //   pmix_probe subset       fences over two disjoint subsets that span the pods, thrice
-//   pmix_probe rounds N     N fences with data; every rank says each
+//   pmix_probe rounds       fences with data, until rank 0 sees /tmp/stop; each rank says
+//                           each of them
 //   pmix_probe barrier      one fence over all; exit code 3 when it fails
 //   pmix_probe stuck R      as barrier, but rank R waits for ever in its place; the
 //   others
@@ -268,13 +269,29 @@ static void quit(pmix_rank_t who)
         pause();
 }
 
-static void rounds(uint32_t n)
+// Rank 0 tells the others by the fence whether another one follows.
+static bool another_round(uint32_t n)
 {
-    for (uint32_t i = 1; i <= n; i++) {
-        printf("rank %u round %u\n", self.rank, i);
-        fflush(stdout);
-        fence(NULL, 0, true);
+    pmix_value_t on = {.type = PMIX_UINT32,
+                       .data.uint32 = access("/tmp/stop", F_OK) != 0};
+    char key[32];
+    snprintf(key, sizeof key, "on.%u", n);
+    if (self.rank == 0) {
+        must("put", PMIx_Put(PMIX_GLOBAL, key, &on));
+        must("commit", PMIx_Commit());
     }
+    fence(NULL, 0, true);
+    return get_u32(0, key) != 0;
+}
+
+static void rounds(void)
+{
+    uint32_t n = 0;
+    do {
+        printf("rank %u round %u\n", self.rank, ++n);
+        fflush(stdout);
+    } while (another_round(n));
+    printf("rank %u ended %u\n", self.rank, n);
 }
 
 static void run(const char *mode, pmix_rank_t who)
@@ -301,7 +318,7 @@ static void run(const char *mode, pmix_rank_t who)
     } else if (strcmp(mode, "names") == 0) {
         names();
     } else if (strcmp(mode, "rounds") == 0) {
-        rounds(who);
+        rounds();
     } else if (strcmp(mode, "quit") == 0) {
         fence(NULL, 0, false);
         quit(who);
