@@ -12,6 +12,7 @@
 #include "agent/attempt_internal.h"
 #include "agent/keeper.h"
 #include "agent/pmi1.h"
+#include "agent/warm.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
@@ -87,6 +88,8 @@ void attempt_event(struct attempt *at, enum attempt_event ev)
               attempt_state_name(at->state), attempt_event_name(ev),
               attempt_state_name(to));
     at->state = to;
+    if (to == ATTEMPT_STOPPED)
+        warm_again(agent_warm(session_agent(at->session)));
     attempt_arm_bound(at);
 }
 
@@ -289,7 +292,7 @@ void attempt_destroy(struct attempt *at)
     chan_destroy(at->keeper);
     chan_destroy(at->pmixd);
     pmi1_destroy(at->pmi1);
-    agent_forget_child(session_agent(at->session), at->keeper_child);
+    agent_tell_child(at->keeper_child, NULL, NULL);
     if (at->tmpdir != NULL)
         nftw(at->tmpdir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     coll_destroy(at->colls);
