@@ -133,7 +133,7 @@ static void on_deadline(int fd, short what, void *arg)
     struct link *l = arg;
     link_core_enter(l);
     if (l->state == LINK_BROKEN)
-        link_resume_give_up(l, NULL);
+        link_resume_time_over(l);
     else
         link_end_kind(l, "TIMEOUT", "no answer within %g s (%s)",
                       l->conf.open_ms / 1000.0,

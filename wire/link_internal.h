@@ -53,6 +53,7 @@ struct link {
     uint32_t round;                        // of the last connection
     struct err lost;                       // why there is none
     bool hung_up;                          // the peer's end was closed, not cut off
+    uint64_t away_until;                   // when the grace is over
     uint64_t away_since;                   // loop_now_ms() of the loss
     bool close_wanted;                     // once there is a connection again
     struct link_redial *redial;            // of the dialling end

@@ -93,6 +93,7 @@ void link_resume_break(struct link *l, const struct err *why)
     err_copy(&l->lost, why);
     link_move(l, LINK_EV_BREAK, err_text(why));
     loop_timer_disarm(l->tick);
+    l->away_until = l->away_since + l->grace_ms;
     loop_timer_arm(l->deadline, l->grace_ms);
     if (l->redial != NULL)
         link_redial_start(l->redial);
@@ -108,26 +109,38 @@ void link_core_hung_up(struct link *l)
 // The peer has taken our BYE, or there is nobody to say it to.
 static bool closed_meanwhile(const struct link *l, const struct err *why)
 {
-    return l->close_wanted && why != NULL && strcmp(why->kind, "REFUSED") == 0;
+    return l->close_wanted && strcmp(why->kind, "REFUSED") == 0;
 }
 
 void link_resume_give_up(struct link *l, const struct err *why)
 {
-    const struct err *tried = l->redial != NULL ? link_redial_why(l->redial) : NULL;
     const char *kind = l->lost.kind, *lost = err_text(&l->lost);
     link_core_enter(l);
     if (closed_meanwhile(l, why))
         link_end_kind(l, "CLOSED", "closed");
-    else if (why != NULL && l->hung_up && strcmp(why->kind, "REFUSED_TCP") == 0)
+    else if (l->hung_up && strcmp(why->kind, "REFUSED_TCP") == 0)
         link_end_kind(l, kind, "%s", lost);
-    else if (why != NULL)
+    else
         link_end_kind(l, kind, "%s; %s", lost, err_text(why));
-    else if (tried != NULL)
+    link_core_leave(l);
+}
+
+void link_resume_time_over(struct link *l)
+{
+    const struct err *tried = l->redial != NULL ? link_redial_why(l->redial) : NULL;
+    const char *kind = l->lost.kind, *lost = err_text(&l->lost);
+    uint64_t late = loop_now_ms() - l->away_until;
+    if (late >
+        2 * (uint64_t)l->tick_ms) { // this process did not run: no fault of the peer
+        uint64_t more = late < l->grace_ms ? late : l->grace_ms;
+        l->away_until += late + more;
+        loop_timer_arm(l->deadline, more);
+    } else if (tried != NULL) {
         link_end_kind(l, kind, "%s; not back within %g s (%s)", lost,
                       l->grace_ms / 1000.0, err_text(tried));
-    else
+    } else {
         link_end_kind(l, kind, "%s; not back within %g s", lost, l->grace_ms / 1000.0);
-    link_core_leave(l);
+    }
 }
 
 uint64_t link_away_ms(const struct link *l)

@@ -27,7 +27,9 @@ void link_resume_agree(struct link *l, const Muster__Hello *peer);
 // Does the link survive this failure?
 bool link_resume_can(const struct link *l, const struct err *why);
 void link_resume_break(struct link *l, const struct err *why);
-// Of a BROKEN link: no connection comes any more. why: what was tried last, or NULL.
+// The deadline of a BROKEN link has come.
+void link_resume_time_over(struct link *l);
+// Of a BROKEN link: no connection comes any more, and why.
 void link_resume_give_up(struct link *l, const struct err *why);
 
 // HELLO of a connection that is to go on with a link, at either end.

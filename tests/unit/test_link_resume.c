@@ -10,6 +10,7 @@
 #include "common/loop.h"
 #include "common/mem.h"
 #include "tests/unit/link_pair.h"
+#include "wire/link_core.h"
 
 TestSuite(link_resume, .init = pair_keys_make, .fini = pair_keys_remove, .timeout = 60);
 
@@ -351,6 +352,28 @@ Test(link_resume, a_session_goes_to_its_own_dialler_only)
     cr_assert_eq(link_get_state(victim), LINK_UP);
     cr_assert_eq(p.dialler.breaks, 0);
     link_destroy(thief.link);
+    pair_free(&p);
+}
+
+// A try that the dialler gave up comes late.
+Test(link_resume, an_older_try_changes_nothing)
+{
+    struct pair p;
+    struct end late = {.pair = &p};
+    make_pair(&p, GRACE_MS);
+    cut_and_come_back(&p, true);
+    struct link_conf conf = p.conf[0];
+    conf.grace_ms = 0;
+    late.link = link_dial(&conf, (struct sockaddr *)&p.address,
+                          sizeof(struct sockaddr_in), &pair_ops, &late);
+    link_core_set_heir(late.link, p.dialler.link, 1);
+    for (int i = 0; i < 100 && late.downs == 0; i++)
+        pair_run_ms(&p, 50);
+    cr_assert_eq(late.downs, 1);
+    cr_assert_not_null(strstr(late.text, "newer connection"), "%s", late.text);
+    cr_assert_eq(p.listener.breaks, 1);
+    cr_assert_eq(link_get_state(p.listener.link), LINK_UP);
+    link_destroy(late.link);
     pair_free(&p);
 }
 
