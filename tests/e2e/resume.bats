@@ -97,19 +97,19 @@ lost() {
   whole 4 2
 }
 
-@test "a hundred MiB of output over resets" {
+@test "bursts of output over resets" {
   agents_up 2
-  start_run --quiet --pods 'train-[0-1].train' --slots 2 --pmi none --output /tmp/o seq 3500000
+  start_run --quiet --pods 'train-[0-1].train' --slots 2 --pmi none --output /tmp/o \
+    bash -c 'n=0; until [ -e /tmp/stop ]; do seq 50000; ((++n)); sleep 0.02; done; echo end $n'
+  wait_for 20 happened started 1
   for round in 1 2 3; do
-    wait_for 20 reset_links train-1
+    reset_links train-1
     wait_for 20 happened link-resumed $round
   done
-  ends_within 60 "$job"
-  [ "$code" = 0 ]
-  [ ! -s "$err" ]
-  want=$(seq 3500000 | sha256sum)
+  whole 0 2
   for rank in 0 1 2 3; do
-    [ "$(lead cat "/tmp/o/rank.$rank.out" | sha256sum)" = "$want" ]
+    lead awk '$1 == "end" { good = $2 * 50000 == n; next }
+      $1 != n++ % 50000 + 1 { bad = 1; exit } END { exit bad || !good }' "/tmp/o/rank.$rank.out"
   done
 }
 
