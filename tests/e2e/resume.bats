@@ -73,7 +73,7 @@ lost() {
   grep -q "^muster: member $2.* was lost: .*$3" "$err"
 }
 
-@test "ranks print over resets in a row, refusals, and silence for less than the grace" {
+@test "ranks print over resets, refusals, silence and a frozen pod, each within the grace" {
   agents_up 2
   start_run --quiet --pods 'train-[0-1].train' --slots 2 --pmi none --link-grace 30 \
     --orphan-grace 40 bash -c 'i=0; until [ -e /tmp/stop ]; do
@@ -94,13 +94,18 @@ lost() {
   "$podbox" heal train-1
   wait_for 20 happened link-resumed 5
   moves_on
+  "$podbox" freeze train-1
+  wait_for 20 happened link-broken 6
+  "$podbox" thaw train-1
+  wait_for 20 happened link-resumed 6
+  moves_on
   whole 4 2
 }
 
 @test "bursts of output over resets" {
   agents_up 2
   start_run --quiet --pods 'train-[0-1].train' --slots 2 --pmi none --output /tmp/o \
-    bash -c 'n=0; until [ -e /tmp/stop ]; do seq 50000; ((++n)); sleep 0.02; done; echo end $n'
+    bash -c 'n=0; until [ -e /tmp/stop ]; do seq -f %0100.0f 5000; ((++n)); sleep 0.02; done; echo end $n'
   wait_for 20 happened started 1
   for round in 1 2 3; do
     reset_links train-1
@@ -108,8 +113,8 @@ lost() {
   done
   whole 0 2
   for rank in 0 1 2 3; do
-    lead awk '$1 == "end" { good = $2 * 50000 == n; next }
-      $1 != n++ % 50000 + 1 { bad = 1; exit } END { exit bad || !good }' "/tmp/o/rank.$rank.out"
+    lead awk '$1 == "end" { good = $2 * 5000 == n; next }
+      $1 != n++ % 5000 + 1 { bad = 1; exit } END { exit bad || !good }' "/tmp/o/rank.$rank.out"
   done
 }
 
