@@ -37,37 +37,36 @@ struct link {
     uint64_t ticked;        // loop_now_ms() of the last tick
     uint64_t heard, spoken; // when the last byte came, when the last frame was queued
     uint64_t heard_bytes;
-    bool spoke; // since the last tick
 
     struct err reason; // what down() gets when CLOSING is over, or when the kick comes
-    bool failing;      // the kick is on its way
-    bool refusing;     // CLOSING after our REFUSE
-    bool bye_seen;     // the peer sends nothing more
     uint64_t close_by, linger_by;
 
     // For coming back; see link_resume.c.
-    uint32_t grace_ms;                     // 0: the link ends with its connection
     uint8_t session[LINK_SESSION_BYTES];   // names the link
     uint8_t peer_life[LINK_SESSION_BYTES]; // the peer's incarnation
-    bool peer_lives;                       // it has told one
+    uint32_t grace_ms;                     // 0: the link ends with its connection
     uint32_t round;                        // of the last connection
     struct err lost;                       // why there is none
-    bool hung_up;                          // the peer's end was closed, not cut off
-    uint64_t away_until;                   // when the grace is over
-    uint64_t away_since;                   // loop_now_ms() of the loss
-    bool close_wanted;                     // once there is a connection again
-    struct link_redial *redial;            // of the dialling end
+    uint64_t away_since, away_until; // loop_now_ms() of the loss; of the grace's end
+    struct link_redial *redial;      // of the dialling end
 
     // A connection that is to become another link's.
     struct link *heir;         // of the dialling end: which one
     Muster__Resume resume;     // of its HELLO
     Muster__Received received; // the same
     uint64_t theirs[2];        // what the peer has received
-    bool greeted;              // the dialling end has the peer's HELLO
-    bool handover;             // at the next chance
 
-    int depth;   // calls of the transport on the stack
-    bool doomed; // destroyed: freed when depth is 0
+    bool peer_lives;   // it has told its incarnation
+    bool hung_up;      // its end was closed, not cut off
+    bool close_wanted; // once there is a connection again
+    bool greeted;      // the dialling end of a connection has the peer's HELLO
+    bool handover;     // at the next chance
+    bool failing;      // the kick is on its way
+    bool refusing;     // CLOSING after our REFUSE
+    bool bye_seen;     // the peer sends nothing more
+    bool spoke;        // since the last tick
+    bool doomed;       // destroyed: freed when depth is 0
+    int depth;         // calls of the transport on the stack
 };
 
 // Down or destroyed.
