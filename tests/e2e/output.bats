@@ -50,6 +50,25 @@ setup() {
   [ ! -e started ]
 }
 
+@test "a file that takes no more: it is named, 125, and ranks are not killed for it" {
+  run --separate-stderr bash -c "ulimit -f 16; '$muster' run --pmi none -n 1 seq 1 50000 >file"
+  [ "$status" = 125 ]
+  [[ "$stderr" == *"muster: the ranks ended well, but"*"cannot write to stdout: File too large"* ]]
+  [ "$(wc -c <file)" = 16384 ]
+  run --separate-stderr bash -c "ulimit -f 16; '$muster' run --pmi none -n 2 --output logs sh -c '
+    [ \$RANK = 0 ] || seq 1 50000; echo \$RANK >&2'"
+  [ "$status" = 125 ]
+  [[ "$stderr" == *"muster: the ranks ended well, but"*"cannot write to logs/rank.1.out: File too large"* ]]
+  [ "$(cat logs/rank.0.err logs/rank.1.err)" = $'0\n1' ]
+}
+
+@test "a file gets all that was printed before the end, stdout and stderr in one" {
+  "$muster" run --pmi none -n 2 sh -c 'seq 1 20000; seq 1 20000 >&2' >>file 2>&1
+  [ "$(wc -l <file)" = 80000 ]
+  echo more >>file # and its offset is where it was left
+  [ "$(tail -1 file)" = more ]
+}
+
 @test "the last lines of a killed rank arrive, and are told with the cause" {
   run --separate-stderr "$muster" run --pmi none -n 1 sh -c '
     seq 1 5000; echo "cuda error" >&2; kill -KILL $$'
