@@ -86,9 +86,9 @@ void job_add_ranks(struct job *j, const struct job_world *world, const struct ma
         j->hosts += m->hosts ? 0 : 1;
         m->hosts = true;
         for (uint32_t k = 0; k < p->count; k++) {
-            r = &j->ranks[j->nranks + p->first + k];
+            r = &j->ranks[j->nranks + p->ranks[k]];
             *r = (struct job_rank){
-                .world = world, .rank = p->first + k, .member = p->member};
+                .world = world, .rank = p->ranks[k], .member = p->member};
         }
     }
     j->nranks += map->ranks;

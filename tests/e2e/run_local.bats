@@ -170,7 +170,7 @@ memory_cgroup() {
   [ "$status" = 125 ]
   run "$muster" run --map-by core true
   [ "$status" = 125 ]
-  [[ "$output" == *"--map-by core: slot or ppr:K:node"* ]]
+  [[ "$output" == *"--map-by core: slot, node or ppr:K:node"* ]]
 }
 
 @test "what outlives its rank is gone after a good end" {

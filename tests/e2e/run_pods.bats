@@ -56,6 +56,18 @@ three_programs() {
   three_programs --hostfile /etc/muster/group/hostfile
 }
 
+@test "--map-by node: ranks go round the pods, shared memory and collectives follow" {
+  agents_up 4
+  run --separate-stderr lead timeout 90 "$muster" run --pods 'train-[0-3].train' --slots 2 \
+    --map-by node "$mpi/hello"
+  [ "$status" = 0 ]
+  for r in 0 1 2 3 4 5 6 7; do
+    grep -qE "^rank $r of 8 on train-$((r % 4)), shared 2$" <<<"$output"
+  done
+  run lead timeout 90 "$muster" run --pods 'train-[0-3].train' --slots 2 --map-by node "$mpi/allreduce"
+  [ "$status" = 0 ]
+}
+
 @test "IPv6 pods: members from DNS" {
   agents_up 2 --ipv6
   run --separate-stderr lead timeout 90 "$muster" run --dns train --slots 2 -n 4 "$mpi/hello"
