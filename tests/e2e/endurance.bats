@@ -153,7 +153,9 @@ as_before() { [ "$(state_of "${agent[$1]}")" = "${state[$1]}" ]; }
   init_us=$(awk '/MPI_Init took/ && $5 > max { max = $5 } END { print max }' "$out")
   [ "$init_us" -gt 0 ]
   for ((round = 0; round < rounds; round++)); do
+    [ $((round % 5)) != 2 ] || wait_for 20 all_stand_by 4 # a warm start, else mostly cold ones
     if [ "$round" = "$warm_up" ]; then
+      wait_for 20 all_stand_by 4
       for i in 0 1 2 3; do state[i]=$(state_of "${agent[i]}") rss[i]=$(rss_of "${agent[i]}"); done
     fi
     "round_${kinds[round % 10]}"
@@ -163,6 +165,7 @@ as_before() { [ "$(state_of "${agent[$1]}")" = "${state[$1]}" ]; }
   report "seed $seed: $rounds rounds in $(($(ms) - begin)) ms, MPI_Init takes up to $init_us us"
   report "killed inside MPI_Init: $in_init; killed at about its end: $brief"
   [ "$in_init" -ge $((rounds / 10)) ]
+  wait_for 20 all_stand_by 4
   report "agent    fds threads children  RSS kB, after $warm_up rounds -> at the end"
   for i in 0 1 2 3; do
     wait_for 10 as_before "$i" || true
