@@ -118,3 +118,17 @@ three_programs() {
   [ "$status" = 0 ]
   [ "$(grep -c "on $name-[01], shared 1" <<<"$output")" = 2 ]
 }
+
+# Of its GPU memory see tests/CASES.md.
+@test "case lau-09: a rank forks ten children and fails: none is left on any pod" {
+  agents_up 2
+  run lead timeout 60 "$muster" run --pods 'train-[0-1].train' --slots 1 --pmi none --grace 1 bash -c '
+    for i in 1 2 3 4 5; do
+      sleep 1009.5 & setsid sleep 1009.5 &
+    done
+    [ "$RANK" = 0 ] || exit 1
+    wait'
+  [ "$status" = 1 ]
+  [[ "$output" == *"rank 1 on train-1.train "*"exit code 1"* ]]
+  [ -z "$(pids_of train-0 'sleep 1009' && pids_of train-1 'sleep 1009')" ]
+}
