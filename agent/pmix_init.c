@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/mem.h"
 #include "common/strv.h"
@@ -20,10 +21,25 @@ static void scrub(const char *prefix)
         unsetenv(doomed.v[i]);
 }
 
+// A bundle has libpmix's plugins and texts in lib/pmix2 beside its bin; without that word
+// libpmix would take those of the image, which are of another version.
+static void find_plugins(void)
+{
+    char exe[4096];
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    exe[n > 0 ? n : 0] = '\0';
+    for (int up = 0; up < 2 && strrchr(exe, '/') != NULL; up++)
+        *strrchr(exe, '/') = '\0';
+    CLEANUP_FREE char *dir = xasprintf("%s/lib/pmix2", exe);
+    if (n > 0 && access(dir, R_OK | X_OK) == 0)
+        setenv("PMIX_PREFIX", dir, 1);
+}
+
 static void set_environment(void)
 {
     scrub("PMIX_");
     scrub("PMI_");
+    find_plugins();
     setenv("PMIX_MCA_gds", "hash", 1);    // no shared memory files that outlive us
     setenv("PMIX_MCA_psec", "native", 1); // else munge, where its library is installed
 }

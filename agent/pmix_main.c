@@ -23,6 +23,7 @@
 #include "agent/pmix_shift.h"
 #include "agent/pmix_spawn.h"
 #include "agent/pmix_upcall.h"
+#include "agent/pmix_version.h"
 #include "agent/pmix_wire.h"
 #include "common/log.h"
 #include "common/loop.h"
@@ -147,6 +148,23 @@ static const struct pmixd_wire_ops wire_ops = {
     .closed = on_closed,
 };
 
+// Where two versions cannot, the job ends, for a reply would be misread in every rank.
+static void on_group(void *arg, struct pmixd_call *call)
+{
+    struct server *s = arg;
+    ERR_AUTO err = ERR_INIT;
+    for (size_t i = 0; i < call->nprocs; i++) {
+        const char *nspace = call->procs[i].nspace;
+        if ((i > 0 && strcmp(nspace, call->procs[i - 1].nspace) == 0) ||
+            pmixd_version_check_groups(nspace, &err) == 0)
+            continue;
+        say_error(s, nspace, &err);
+        pmixd_call_free(call);
+        return;
+    }
+    pmixd_colls_call(s->colls, call);
+}
+
 static void handle(struct server *s, enum pmixd_call_kind kind, pmixd_call_fn fn,
                    void *arg)
 {
@@ -166,8 +184,8 @@ static void set_handlers(struct server *s)
     handle(s, PMIXD_CALL_LOOKUP, pmixd_names_call, s->names);
     handle(s, PMIXD_CALL_UNPUBLISH, pmixd_names_call, s->names);
     handle(s, PMIXD_CALL_SPAWN, pmixd_spawns_call, s->spawns);
-    handle(s, PMIXD_CALL_GROUP, pmixd_colls_call, s->colls);
-    handle(s, PMIXD_CALL_UNGROUP, pmixd_colls_call, s->colls);
+    handle(s, PMIXD_CALL_GROUP, on_group, s);
+    handle(s, PMIXD_CALL_UNGROUP, on_group, s);
     handle(s, PMIXD_CALL_NOTIFY, pmixd_notify_call, s->wire);
     handle(s, PMIXD_CALL_LOG, pmixd_log_call, &s->logged);
     handle(s, PMIXD_CALL_QUERY, pmixd_query_call, &s->nspaces);

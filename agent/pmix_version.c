@@ -1,0 +1,71 @@
+// Which libpmix is at either end, and what two of them cannot do together.
+#include "agent/pmix_version.h"
+
+#include <pmix.h>
+#include <stdio.h>
+#include <string.h>
+
+// The key under which libpmix, 4.0 to 5.0, keeps the version that a namespace's first
+// client has said; libpmix's own PMIx_Data_pack asks for it in the same way.
+#define KEY_CLIENT_VERSION "pmix.bfrops.mod"
+
+bool pmixd_version_parse(const char *text, struct pmixd_version *v)
+{
+    *v = (struct pmixd_version){0};
+    text += strcspn(text, "0123456789");
+    return sscanf(text, "%u.%u.%u", &v->major, &v->minor, &v->release) >= 2;
+}
+
+// Replies with the group's members, and leaving with them: from 4.2.4 on.
+static bool tells_members(const struct pmixd_version *v)
+{
+    static const struct pmixd_version since = {4, 2, 4};
+    if (v->major != since.major)
+        return v->major > since.major;
+    if (v->minor != since.minor)
+        return v->minor > since.minor;
+    return v->release >= since.release;
+}
+
+bool pmixd_version_groups_fit(const struct pmixd_version *server,
+                              const struct pmixd_version *client)
+{
+    return tells_members(server) == tells_members(client);
+}
+
+void pmixd_version_of_server(struct pmixd_version *v)
+{
+    pmixd_version_parse(PMIx_Get_version(), v);
+}
+
+bool pmixd_version_of_ranks(const char *nspace, struct pmixd_version *v)
+{
+    pmix_proc_t all;
+    pmix_value_t *value = NULL;
+    PMIX_LOAD_PROCID(&all, nspace, PMIX_RANK_WILDCARD);
+    if (PMIx_Get(&all, KEY_CLIENT_VERSION, NULL, 0, &value) != PMIX_SUCCESS ||
+        value == NULL)
+        return false;
+    bool known =
+        value->type == PMIX_STRING && pmixd_version_parse(value->data.string, v);
+    PMIX_VALUE_RELEASE(value);
+    return known;
+}
+
+int pmixd_version_check_groups(const char *nspace, struct err *err)
+{
+    struct pmixd_version server, ranks;
+    pmixd_version_of_server(&server);
+    if (!pmixd_version_of_ranks(nspace, &ranks) ||
+        pmixd_version_groups_fit(&server, &ranks))
+        return 0;
+    err_set(err,
+            "PMIX_VERSION: the ranks use libpmix %u.%u.%u and muster-pmixd %u.%u.%u: "
+            "process groups (MPI sessions, MPI_Comm_create_from_group) work only when "
+            "both are older than 4.2.4 or neither is; start agents whose muster-pmixd "
+            "has a libpmix %s",
+            ranks.major, ranks.minor, ranks.release, server.major, server.minor,
+            server.release,
+            tells_members(&ranks) ? "of 4.2.4 or newer" : "before 4.2.4");
+    return -1;
+}
