@@ -42,6 +42,7 @@ struct server {
     struct pmixd_names *names;
     struct pmixd_spawns *spawns;
     struct pmixd_log logged;
+    struct pmixd_clients clients;
     struct pmixd_job **jobs; // one a world
     size_t njobs;
     struct strv nspaces; // of the jobs
@@ -177,9 +178,9 @@ static void set_handlers(struct server *s)
     handle(s, PMIXD_CALL_CONNECT, pmixd_colls_call, s->colls);
     handle(s, PMIXD_CALL_DISCONNECT, pmixd_colls_call, s->colls);
     handle(s, PMIXD_CALL_MODEX, pmixd_dmodex_call, s->dmodex);
-    handle(s, PMIXD_CALL_ABORT, pmixd_client_abort, s->wire);
-    handle(s, PMIXD_CALL_CONNECTED, pmixd_client_connected, s->wire);
-    handle(s, PMIXD_CALL_FINALIZED, pmixd_client_finalized, s->wire);
+    handle(s, PMIXD_CALL_ABORT, pmixd_client_abort, &s->clients);
+    handle(s, PMIXD_CALL_CONNECTED, pmixd_client_connected, &s->clients);
+    handle(s, PMIXD_CALL_FINALIZED, pmixd_client_finalized, &s->clients);
     handle(s, PMIXD_CALL_PUBLISH, pmixd_names_call, s->names);
     handle(s, PMIXD_CALL_LOOKUP, pmixd_names_call, s->names);
     handle(s, PMIXD_CALL_UNPUBLISH, pmixd_names_call, s->names);
@@ -206,6 +207,7 @@ static int build(struct server *s, struct err *err)
     s->names = pmixd_names_create(s->wire);
     s->spawns = pmixd_spawns_create(s->wire);
     s->logged.wire = s->wire;
+    s->clients.wire = s->wire;
     set_handlers(s);
     return 0;
 }

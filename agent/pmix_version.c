@@ -16,6 +16,11 @@ bool pmixd_version_parse(const char *text, struct pmixd_version *v)
     return sscanf(text, "%u.%u.%u", &v->major, &v->minor, &v->release) >= 2;
 }
 
+void pmixd_version_text(const struct pmixd_version *v, char text[PMIXD_VERSION_TEXT])
+{
+    snprintf(text, PMIXD_VERSION_TEXT, "%u.%u.%u", v->major, v->minor, v->release);
+}
+
 // Replies with the group's members, and leaving with them: from 4.2.4 on.
 static bool tells_members(const struct pmixd_version *v)
 {

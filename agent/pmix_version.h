@@ -15,6 +15,10 @@ struct pmixd_version {
     unsigned major, minor, release;
 };
 
+enum { PMIXD_VERSION_TEXT = 40 };
+// "4.2.2"
+void pmixd_version_text(const struct pmixd_version *v, char text[PMIXD_VERSION_TEXT]);
+
 // The first number in text: "OpenPMIx 4.2.2rc1 (PMIx Standard: ...)", "5.0.7". False: none.
 bool pmixd_version_parse(const char *text, struct pmixd_version *v);
 // Whether groups can be made between a server and a client of these versions.
