@@ -149,21 +149,40 @@ static const struct pmixd_wire_ops wire_ops = {
     .closed = on_closed,
 };
 
-// Where two versions cannot, the job ends, for a reply would be misread in every rank.
+// Where two versions cannot, the job ends: an answer would be misread in every rank.
+static bool refuse(struct server *s, enum pmixd_feature feature, const char *nspace)
+{
+    ERR_AUTO err = ERR_INIT;
+    if (pmixd_version_check(feature, nspace, &err) == 0)
+        return false;
+    say_error(s, nspace, &err);
+    return true;
+}
+
 static void on_group(void *arg, struct pmixd_call *call)
 {
     struct server *s = arg;
-    ERR_AUTO err = ERR_INIT;
-    for (size_t i = 0; i < call->nprocs; i++) {
-        const char *nspace = call->procs[i].nspace;
-        if ((i > 0 && strcmp(nspace, call->procs[i - 1].nspace) == 0) ||
-            pmixd_version_check_groups(nspace, &err) == 0)
-            continue;
-        say_error(s, nspace, &err);
+    bool refused = false;
+    for (size_t i = 0; i < call->nprocs && !refused; i++)
+        if (i == 0 || strcmp(call->procs[i].nspace, call->procs[i - 1].nspace) != 0)
+            refused = refuse(s, PMIXD_GROUPS, call->procs[i].nspace);
+    if (refused)
         pmixd_call_free(call);
-        return;
-    }
-    pmixd_colls_call(s->colls, call);
+    else
+        pmixd_colls_call(s->colls, call);
+}
+
+// libpmix does not say who asks: any rank of this pod.
+static void on_modex_call(void *arg, struct pmixd_call *call)
+{
+    struct server *s = arg;
+    bool refused = false;
+    for (size_t i = 0; i < s->nspaces.n && !refused; i++)
+        refused = refuse(s, PMIXD_MODEX, s->nspaces.v[i]);
+    if (refused)
+        pmixd_call_free(call);
+    else
+        pmixd_dmodex_call(s->dmodex, call);
 }
 
 static void handle(struct server *s, enum pmixd_call_kind kind, pmixd_call_fn fn,
@@ -177,7 +196,7 @@ static void set_handlers(struct server *s)
     handle(s, PMIXD_CALL_FENCE, pmixd_colls_call, s->colls);
     handle(s, PMIXD_CALL_CONNECT, pmixd_colls_call, s->colls);
     handle(s, PMIXD_CALL_DISCONNECT, pmixd_colls_call, s->colls);
-    handle(s, PMIXD_CALL_MODEX, pmixd_dmodex_call, s->dmodex);
+    handle(s, PMIXD_CALL_MODEX, on_modex_call, s);
     handle(s, PMIXD_CALL_ABORT, pmixd_client_abort, &s->clients);
     handle(s, PMIXD_CALL_CONNECTED, pmixd_client_connected, &s->clients);
     handle(s, PMIXD_CALL_FINALIZED, pmixd_client_finalized, &s->clients);

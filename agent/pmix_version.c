@@ -32,10 +32,12 @@ static bool tells_members(const struct pmixd_version *v)
     return v->release >= since.release;
 }
 
-bool pmixd_version_groups_fit(const struct pmixd_version *server,
-                              const struct pmixd_version *client)
+bool pmixd_version_fits(enum pmixd_feature feature, const struct pmixd_version *server,
+                        const struct pmixd_version *client)
 {
-    return tells_members(server) == tells_members(client);
+    if (feature == PMIXD_GROUPS)
+        return tells_members(server) == tells_members(client);
+    return client->major >= 4;
 }
 
 void pmixd_version_of_server(struct pmixd_version *v)
@@ -57,20 +59,32 @@ bool pmixd_version_of_ranks(const char *nspace, struct pmixd_version *v)
     return known;
 }
 
-int pmixd_version_check_groups(const char *nspace, struct err *err)
+static const char *remedy(enum pmixd_feature feature, const struct pmixd_version *ranks)
+{
+    if (feature == PMIXD_MODEX)
+        return "data of single ranks of other pods (MPI_Comm_spawn over several pods, "
+               "pmix_base_async_modex) cannot be had before 4.0: give their MPI a "
+               "newer "
+               "libpmix, or spawn on the parents' pod only";
+    if (tells_members(ranks))
+        return "process groups (MPI sessions) work only when both are older than 4.2.4 "
+               "or neither is: start agents whose muster-pmixd has 4.2.4 or newer";
+    return "process groups work only when both are older than 4.2.4 or neither is: "
+           "give "
+           "the ranks 4.2.4 or newer";
+}
+
+int pmixd_version_check(enum pmixd_feature feature, const char *nspace, struct err *err)
 {
     struct pmixd_version server, ranks;
+    char ours[PMIXD_VERSION_TEXT], theirs[PMIXD_VERSION_TEXT];
     pmixd_version_of_server(&server);
     if (!pmixd_version_of_ranks(nspace, &ranks) ||
-        pmixd_version_groups_fit(&server, &ranks))
+        pmixd_version_fits(feature, &server, &ranks))
         return 0;
-    err_set(err,
-            "PMIX_VERSION: the ranks use libpmix %u.%u.%u and muster-pmixd %u.%u.%u: "
-            "process groups (MPI sessions, MPI_Comm_create_from_group) work only when "
-            "both are older than 4.2.4 or neither is; start agents whose muster-pmixd "
-            "has a libpmix %s",
-            ranks.major, ranks.minor, ranks.release, server.major, server.minor,
-            server.release,
-            tells_members(&ranks) ? "of 4.2.4 or newer" : "before 4.2.4");
+    pmixd_version_text(&server, ours);
+    pmixd_version_text(&ranks, theirs);
+    err_set(err, "PMIX_VERSION: the ranks use libpmix %s and muster-pmixd %s: %s",
+            theirs, ours, remedy(feature, &ranks));
     return -1;
 }

@@ -16,6 +16,12 @@ teardown() { bed_teardown; }
 # pods4 UP-OPTION...: four pods with agents of the bundle chosen before.
 pods4() { agents_up 4 "$@"; }
 
+# both ROOT PROGRAM... [-- MORE...]: built for it, and run.
+both() {
+  build_for "$@"
+  runs "${@:2}"
+}
+
 # The job ended with one line that has both versions, and none of libpmix's own.
 names_both_versions() {
   echo "$output$stderr"
@@ -26,44 +32,42 @@ names_both_versions() {
 
 @test "Debian 11 (Open MPI 4.1.0, libpmix 4.0.0) under muster-pmixd with 4.2" {
   need_root bullseye
-  build_for bullseye hello allreduce publish accept spawn
   bundle_of bundle-host
   pods4 --root "$roots/bullseye"
-  runs hello allreduce publish accept spawn
+  both bullseye hello accept spawn -- allreduce publish
 }
 
 @test "Debian 13 (Open MPI 5.0.7, libpmix 5.0.7) under muster-pmixd with 4.2" {
   need_root trixie
-  build_for trixie hello allreduce publish accept spawn
   bundle_of bundle-host
   pods4 --root "$roots/trixie"
-  runs hello allreduce publish accept spawn
+  both trixie hello accept spawn -- allreduce publish
 }
 
 @test "case pmx-04: what two versions of libpmix cannot do is one line with both" {
-  need_root trixie
-  build_for trixie sessions pmix_probe
+  need_root trixie wheel-4.1
   bundle_of bundle-host
-  pods4 --root "$roots/trixie"
-  run4 sessions
+  pods4 --root "train-3=$roots/trixie"
+  build_for trixie pmix_probe
+  run --separate-stderr lead timeout 60 "$muster" run --pods 'train-[0-3].train' --slots 2 \
+    sh -c 'grep -q ^12 /etc/debian_version && exec sleep 60; exec '"$progs/pmix_probe group"
   names_both_versions '5.0.*' '4.2.*'
-  run4 pmix_probe group
-  names_both_versions '5.0.*' '4.2.*'
+  build_for wheel-4.1 spawn
+  RANKS=1 run4 spawn 3
+  names_both_versions '3.2.*' '4.2.*'
 }
 
 @test "Debian 13 under its own libpmix, and MPI sessions" {
   need_root trixie
-  build_for trixie hello spawn sessions
   pods4 --root "$roots/trixie" # no bundle: Debian 13's libraries start the same programs
-  runs hello spawn sessions
+  both trixie hello sessions -- allreduce publish accept spawn
 }
 
 @test "Debian 11 under muster-pmixd with Debian 13's libpmix" {
   need_root bullseye trixie
-  build_for bullseye hello accept spawn
   bundle_of bundle-13 "$roots/trixie"
   pods4 --root "$roots/bullseye"
-  runs hello accept spawn
+  both bullseye hello spawn -- allreduce publish accept
 }
 
 @test "this machine's Open MPI and PyPI's 4.1 and 5.0 under Debian 13's libpmix" {
@@ -71,20 +75,17 @@ names_both_versions() {
   bundle_of bundle-13 "$roots/trixie"
   pods4
   progs=$mpi
-  runs hello accept spawn
-  build_for wheel-4.1 hello accept
-  runs hello accept
-  build_for wheel-5.0 hello sessions
-  runs hello sessions
+  runs hello spawn -- allreduce publish accept
+  both wheel-4.1 hello -- allreduce publish accept
+  both wheel-5.0 sessions -- hello allreduce publish accept spawn
 }
 
 @test "PyPI's Open MPI 4.1 (libpmix 3.2.5) and 5.0 (5.0.11) under muster-pmixd with 4.2" {
   need_root wheel-4.1 wheel-5.0
   pods4
-  build_for wheel-4.1 hello allreduce publish accept
-  runs hello allreduce publish accept
-  build_for wheel-5.0 hello allreduce publish accept spawn sessions
-  runs hello allreduce publish accept spawn
+  both wheel-4.1 hello accept -- allreduce publish
+  both wheel-5.0 hello spawn -- allreduce publish accept
+  build_for wheel-5.0 sessions
   run4 sessions
   names_both_versions '5.0.*' '4.2.*'
 }
@@ -104,7 +105,7 @@ run_mixed() {
   bundle_of bundle-host
   pods4 --root "train-2=$roots/trixie" --root "train-3=$roots/trixie"
   local probe=$MUSTER_BUILDDIR/tests/unit/pmix_probe mode
-  for mode in fence connect names; do
+  for mode in fence connect; do
     run_mixed "$probe $mode" "$progs/pmix_probe $mode"
     [ "$status" = 0 ]
     [ "$(grep -c PMIX_VERSION <<<"$stderr")" = 1 ]

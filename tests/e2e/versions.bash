@@ -22,6 +22,7 @@ build_for() {
   shift
   for program in "$@"; do
     source=$MUSTER_SRCDIR/tests/mpi/$program.c
+    [ "$program" != -- ] || continue
     [ "$program" != pmix_probe ] || source=$MUSTER_SRCDIR/tests/unit/pmix_probe.c
     [ "$source" -nt "$progs/$program" ] || [ "$roots/${root##*/}.made" -nt "$progs/$program" ] || continue
     if [ -x "$root/bin/mpicc" ]; then
@@ -51,10 +52,15 @@ run4() {
     -n "${RANKS:-8}" "$progs/$1" "${@:2}"
 }
 
-# runs PROGRAM...: each ends well on the 4 pods, with the right results.
+# runs PROGRAM... [-- MORE...]: each ends well on the 4 pods, with the right results; MORE only
+# with VERSIONS=all, for the table of the manual.
 runs() {
   local program
   for program in "$@"; do
+    if [ "$program" = -- ]; then
+      [ "${VERSIONS:-}" = all ] || return 0
+      continue
+    fi
     if [ "$program" = spawn ]; then RANKS=1 run4 spawn 3; else run4 "$program"; fi
     echo "$program: $status"
     echo "$output$stderr"

@@ -49,6 +49,15 @@ Test(pmix_version, groups_fit_on_one_side_of_4_2_4)
         {{4, 3, 0}, {4, 2, 3}, false},  {{6, 1, 0}, {5, 0, 7}, true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        cr_assert_eq(pmixd_version_groups_fit(&cases[i].server, &cases[i].client),
-                     cases[i].fit, "case %zu", i);
+        cr_assert_eq(
+            pmixd_version_fits(PMIXD_GROUPS, &cases[i].server, &cases[i].client),
+            cases[i].fit, "case %zu", i);
+}
+
+Test(pmix_version, direct_modex_wants_clients_of_4_0)
+{
+    static const struct pmixd_version server = {5, 0, 7}, old = {3, 2, 5},
+                                      first = {4, 0, 0};
+    cr_assert_not(pmixd_version_fits(PMIXD_MODEX, &server, &old));
+    cr_assert(pmixd_version_fits(PMIXD_MODEX, &server, &first));
 }
