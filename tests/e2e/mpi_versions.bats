@@ -83,6 +83,8 @@ names_both_versions() {
 @test "PyPI's Open MPI 4.1 (libpmix 3.2.5) and 5.0 (5.0.11) under muster-pmixd with 4.2" {
   need_root wheel-4.1 wheel-5.0
   pods4
+  progs=$mpi
+  runs -- hello allreduce publish accept spawn # this machine's: other tests have them, too
   both wheel-4.1 hello accept -- allreduce publish
   both wheel-5.0 hello spawn -- allreduce publish accept
   build_for wheel-5.0 sessions
