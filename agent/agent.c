@@ -13,6 +13,7 @@
 #include "agent/master_port.h"
 #include "agent/session.h"
 #include "agent/shell.h"
+#include "agent/warm.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
@@ -23,7 +24,7 @@ enum { KEEPERS_BOUND_MS = 8000 };
 
 struct agent_child {
     pid_t pid;
-    void (*gone)(void *arg, int status);
+    agent_child_fn gone;
     void *arg;
     struct agent_child *prev, *next;
 };
@@ -40,6 +41,7 @@ struct agent {
     struct hold *sessions;
     struct agent_child *children;
     struct master_port *ports;
+    struct warm *warm;
     struct event *sigchld;
     char *pmixd;
     bool terminating;
@@ -60,10 +62,15 @@ const char *agent_pmixd(const struct agent *a)
     return a->pmixd;
 }
 
+struct warm *agent_warm(struct agent *a)
+{
+    return a->warm;
+}
+
 // ---- children --------------------------------------------------------------------
 
-struct agent_child *agent_watch_child(struct agent *a, pid_t pid,
-                                      void (*gone)(void *arg, int status), void *arg)
+struct agent_child *agent_watch_child(struct agent *a, pid_t pid, agent_child_fn gone,
+                                      void *arg)
 {
     struct agent_child *c = xcalloc(1, sizeof *c);
     c->pid = pid;
@@ -73,10 +80,12 @@ struct agent_child *agent_watch_child(struct agent *a, pid_t pid,
     return c;
 }
 
-void agent_forget_child(struct agent *a, struct agent_child *c)
+void agent_tell_child(struct agent_child *c, agent_child_fn gone, void *arg)
 {
-    if (c != NULL)
-        c->gone = NULL; // still ours to reap, and no stray
+    if (c == NULL)
+        return;
+    c->gone = gone; // NULL: still ours to reap, and no stray
+    c->arg = arg;
 }
 
 static void reap(struct agent *a)
@@ -181,6 +190,8 @@ int agent_listen(struct agent *a, const struct sockaddr *addr, socklen_t len,
     if (a->server == NULL)
         return -1;
     link_server_serve_shells(a->server, shells_ops(), a->shells);
+    if (a->conf.standby)
+        warm_begin(a->warm);
     return 0;
 }
 
@@ -213,6 +224,7 @@ struct agent *agent_create(const struct agent_conf *conf)
     a->pmixd = self != NULL ? agent_files_pmixd(self) : NULL;
     a->ports = master_port_create();
     a->shells = shells_create(a);
+    a->warm = warm_create(a);
     // What a killed keeper leaves comes to us, not to the container's pid 1.
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     a->sigchld = evsignal_new(conf->base, SIGCHLD, on_sigchld, a);
@@ -244,6 +256,7 @@ void agent_destroy(struct agent *a)
         session_destroy(h->session);
         free(h);
     }
+    warm_destroy(a->warm);
     wait_for_keepers(a);
     agent_kill_strays(a);
     event_free(a->sigchld);

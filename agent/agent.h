@@ -18,6 +18,7 @@ struct event_base;
 struct keyring;
 struct log;
 struct master_port;
+struct warm;
 
 struct agent_conf {
     struct event_base *base;
@@ -26,6 +27,7 @@ struct agent_conf {
     const Muster__Hello *hello; // borrowed
     char *const *environ;       // of the container: base of the ranks' environment
     bool once;                  // --stdio: the loop ends with the first session
+    bool standby;               // keep a keeper and a PMIx server ready (warm.h)
 };
 
 struct agent *agent_create(const struct agent_conf *conf);
@@ -45,10 +47,13 @@ const struct agent_conf *agent_conf(const struct agent *a);
 struct master_port *agent_master_port(struct agent *a);
 // Path of muster-pmixd, NULL when it is not installed.
 const char *agent_pmixd(const struct agent *a);
+struct warm *agent_warm(struct agent *a);
 // Tell when a child ends; the entry is gone after the call. `gone` comes from the loop.
-struct agent_child *agent_watch_child(struct agent *a, pid_t pid,
-                                      void (*gone)(void *arg, int status), void *arg);
-void agent_forget_child(struct agent *a, struct agent_child *c); // NULL-safe
+typedef void (*agent_child_fn)(void *arg, int status);
+struct agent_child *agent_watch_child(struct agent *a, pid_t pid, agent_child_fn gone,
+                                      void *arg);
+// From now on tell another, or nobody (NULL). NULL-safe.
+void agent_tell_child(struct agent_child *c, agent_child_fn gone, void *arg);
 // SIGKILL whoever is below the agent and not below a keeper that it knows: what a
 // killed keeper left. Returns how many were signalled.
 size_t agent_kill_strays(struct agent *a);

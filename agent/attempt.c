@@ -292,7 +292,7 @@ void attempt_destroy(struct attempt *at)
     chan_destroy(at->keeper);
     chan_destroy(at->pmixd);
     pmi1_destroy(at->pmi1);
-    agent_forget_child(session_agent(at->session), at->keeper_child);
+    agent_tell_child(at->keeper_child, NULL, NULL);
     if (at->tmpdir != NULL)
         nftw(at->tmpdir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     coll_destroy(at->colls);

@@ -105,7 +105,7 @@ int attempt_coll_add(struct attempt *at, const Muster__Prepare *p, struct err *e
 // muster-pmixd is gone, and the keeper lives: it ended by itself.
 void attempt_pmix_lost(struct attempt *at);
 
-// attempt_pmi1.c: before the keeper starts, sockets for its ranks go into `keeper`.
-int attempt_pmi1_start(struct attempt *at, int keeper, struct err *err);
+// attempt_pmi1.c: sockets for the ranks, for the keeper at the other end of `sock`.
+int attempt_pmi1_start(struct attempt *at, int sock, struct err *err);
 
 #endif

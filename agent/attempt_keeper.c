@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,10 +11,10 @@
 #include "agent/oom.h"
 #include "agent/pmi1.h"
 #include "agent/rank_env.h"
+#include "agent/warm.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
-#include "common/proc.h"
 #include "wire/msg.h"
 
 enum {
@@ -216,81 +215,45 @@ static void on_child_gone(void *arg, int status)
 
 // ---- start, spawn, stop ----------------------------------------------------------
 
-static int make_pair(int sv[2], struct err *err)
-{
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv) == 0)
-        return 0;
-    err_set_errno(err, errno, "socketpair");
-    return -1;
-}
-
-static pid_t spawn_keeper(struct attempt *at, int keeper_fd, int pmixd_fd,
-                          const char *pmixd, struct err *err)
-{
-    STRV_AUTO argv = STRV_INIT;
-    strv_add(&argv, "musterd");
-    strv_add(&argv, "keeper");
-    if (at->pmi1 != NULL) {
-        strv_add(&argv, "--rank-fds");
-        strv_addf(&argv, "%zu", at->worlds[0]->position->n_ranks);
-    }
-    if (pmixd != NULL) {
-        strv_add(&argv, "--pmixd");
-        strv_add(&argv, pmixd);
-    }
-    struct proc_fd fds[] = {{keeper_fd, 3}, {pmixd_fd, 4}};
-    struct proc_spec spec = {.path = "/proc/self/exe",
-                             .argv = argv.v,
-                             .envp = conf_of(at)->environ,
-                             .fds = fds,
-                             .nfds = pmixd != NULL ? 2 : 1,
-                             .own_session = true};
-    pid_t pid = proc_spawn(&spec, err);
-    err_prefix(err, "keeper");
-    return pid;
-}
-
 // Of the first world's ranks here: what is spawned gets PMIx.
 static bool with_pmi1(const struct attempt *at)
 {
     return at->worlds[0]->prepare->pmi1 && at->worlds[0]->position != NULL;
 }
 
-int attempt_keeper_start(struct attempt *at, struct err *err)
+// Takes over the kit's sockets.
+static void own_kit(struct attempt *at, struct kit *kit)
 {
     static const struct chan_ops ops = {on_frame, on_closed};
+    at->keeper_pid = kit->pid;
+    at->keeper = chan_create(conf_of(at)->base, kit->keeper, kit->keeper, &ops, at);
+    close(kit->pmi); // what was written into it is still read
+    if (kit->pmixd >= 0)
+        attempt_pmix_start(at, kit->pmixd);
+    else
+        attempt_world_prepared(at, at->worlds[at->nworlds - 1]);
+}
+
+int attempt_keeper_start(struct attempt *at, struct err *err)
+{
     struct agent *a = session_agent(at->session);
+    struct kit kit;
     bool pmix = at->worlds[0]->prepare->pmix;
-    const char *pmixd = pmix ? agent_pmixd(a) : NULL;
-    int kp[2] = {-1, -1}, pm[2] = {-1, -1};
-    if (pmix && pmixd == NULL) {
+    if (pmix && agent_pmixd(a) == NULL) {
         err_set(err,
                 "muster-pmixd is not installed beside musterd; install it, or start "
                 "the ranks with --pmi pmi1 (MPICH and its kin) or --pmi none");
         return -1;
     }
-    if (make_pair(kp, err) < 0 || (pmixd != NULL && make_pair(pm, err) < 0) ||
-        (with_pmi1(at) && attempt_pmi1_start(at, kp[0], err) < 0)) {
-        close(kp[0]);
-        close(kp[1]);
-        close(pm[0]);
-        close(pm[1]);
+    at->keeper_child = warm_take(agent_warm(a), pmix, &kit, on_child_gone, at, err);
+    if (at->keeper_child == NULL)
+        return -1;
+    if (with_pmi1(at) && attempt_pmi1_start(at, kit.pmi, err) < 0) {
+        agent_tell_child(STEAL(at->keeper_child), NULL, NULL);
+        kit_close(&kit);
         return -1;
     }
-    at->keeper_pid = spawn_keeper(at, kp[1], pm[1], pmixd, err);
-    close(kp[1]);
-    close(pm[1]);
-    if (at->keeper_pid < 0) {
-        close(kp[0]);
-        close(pm[0]);
-        return -1;
-    }
-    at->keeper_child = agent_watch_child(a, at->keeper_pid, on_child_gone, at);
-    at->keeper = chan_create(conf_of(at)->base, kp[0], kp[0], &ops, at);
-    if (pmixd != NULL)
-        attempt_pmix_start(at, pm[0]);
-    else
-        attempt_world_prepared(at, at->worlds[at->nworlds - 1]);
+    own_kit(at, &kit);
     return 0;
 }
 
@@ -357,6 +320,7 @@ static Muster__Spawn *make_spawn(const struct attempt *at,
     for (size_t i = 0; i < m->n_programs; i++)
         m->programs[i] = make_program(at, w, e, i);
     m->n_ranks = w->position->n_ranks;
+    m->pmi = at->pmi1 != NULL && w == at->worlds[0];
     m->ranks = xcalloc(m->n_ranks, sizeof(Muster__SpawnRank *));
     for (size_t i = 0; i < m->n_ranks; i++)
         m->ranks[i] = make_rank(w, e, i);

@@ -50,7 +50,7 @@ static void on_part(void *arg, const Muster__Coll *part)
     attempt_fail(at, &err);
 }
 
-int attempt_pmi1_start(struct attempt *at, int keeper, struct err *err)
+int attempt_pmi1_start(struct attempt *at, int sock, struct err *err)
 {
     static const struct pmi1_ops ops = {on_connected, on_finalized, on_aborted, on_part,
                                         on_failed};
@@ -58,7 +58,7 @@ int attempt_pmi1_start(struct attempt *at, int keeper, struct err *err)
     const struct attempt_world *w = at->worlds[0];
     size_t n = w->position->n_ranks;
     CLEANUP_FREE int *fds = xcalloc(n, sizeof *fds);
-    if (rank_fds_give(keeper, fds, n, err) < 0)
+    if (rank_fds_give(sock, fds, n, err) < 0)
         return -1;
     struct pmi1_conf conf = {
         .base = ac->base, .log = ac->log, .prepare = w->prepare, .self = w->index};

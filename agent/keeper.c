@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -233,6 +234,7 @@ static void on_spawn(struct keeper *k, const struct frame *f)
         log_warn(k->log, "SPAWN ignored in state %s", keeper_state_name(k->state));
         return;
     }
+    prctl(PR_SET_NAME, "keeper (job)");
     size_t before = keeper_ranks_count(k->ranks);
     Muster__Spawn *m = msg_unpack(f, &muster__spawn__descriptor, &k->failure);
     if (m != NULL && keeper_ranks_start(k->ranks, m, &k->failure) == 0) {
@@ -356,9 +358,9 @@ int keeper_start_pmixd(struct keeper *k, const char *path, int fd, struct err *e
     return pid > 0 ? 0 : -1;
 }
 
-void keeper_own_rank_fds(struct keeper *k, const int *fds, size_t n)
+void keeper_pmi_from(struct keeper *k, int sock)
 {
-    keeper_ranks_own_fds(k->ranks, fds, n);
+    keeper_ranks_pmi_from(k->ranks, sock);
 }
 
 void keeper_destroy(struct keeper *k)

@@ -49,8 +49,8 @@ struct log;
 struct keeper *keeper_create(struct event_base *base, int agent_fd, struct log *log);
 // Starts the PMIx server with `fd` (taken over) as its fd 3.
 int keeper_start_pmixd(struct keeper *k, const char *path, int fd, struct err *err);
-// See keeper_ranks_own_fds.
-void keeper_own_rank_fds(struct keeper *k, const int *fds, size_t n);
+// See keeper_ranks_pmi_from.
+void keeper_pmi_from(struct keeper *k, int sock);
 void keeper_destroy(struct keeper *k); // ends no process
 
 #endif

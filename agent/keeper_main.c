@@ -12,17 +12,16 @@
 #include <unistd.h>
 
 #include "agent/keeper.h"
-#include "agent/rank_fds.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
 #include "common/proc.h"
 
-enum { AGENT_FD = 3, PMIXD_FD = 4 };
+enum { AGENT_FD = 3, PMIXD_FD = 4, PMI_FD = 5 };
 
 struct options {
     const char *pmixd; // NULL: none
-    size_t rank_fds;   // that come over fd 3 before its first frame
+    bool pmi;          // the ranks' PMI sockets come over fd 5
     bool debug;
 };
 
@@ -34,12 +33,10 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
             o->debug = true;
         } else if (strcmp(argv[i], "--pmixd") == 0 && i + 1 < argc) {
             o->pmixd = argv[++i];
-        } else if (strcmp(argv[i], "--rank-fds") == 0 && i + 1 < argc) {
-            o->rank_fds = strtoul(argv[++i], NULL, 10);
+        } else if (strcmp(argv[i], "--pmi") == 0) {
+            o->pmi = true;
         } else {
-            err_set(err,
-                    "%s: usage: musterd keeper [--debug] [--pmixd PATH] "
-                    "[--rank-fds N]",
+            err_set(err, "%s: usage: musterd keeper [--debug] [--pmixd PATH] [--pmi]",
                     argv[i]);
             return -1;
         }
@@ -74,13 +71,13 @@ static int become_subreaper(struct err *err)
     return -1;
 }
 
-static void keep(const struct options *o, const int *rank_fds, struct log *log)
+static void keep(const struct options *o, struct log *log)
 {
     ERR_AUTO err = ERR_INIT;
     struct event_base *base = loop_create();
     struct keeper *k = keeper_create(base, AGENT_FD, log);
-    if (o->rank_fds > 0)
-        keeper_own_rank_fds(k, rank_fds, o->rank_fds);
+    if (o->pmi)
+        keeper_pmi_from(k, PMI_FD);
     if (o->pmixd != NULL && keeper_start_pmixd(k, o->pmixd, PMIXD_FD, &err) < 0)
         log_error(log, "the PMIx server: %s", err_text(&err));
     event_base_dispatch(base);
@@ -92,19 +89,16 @@ int keeper_main(int argc, char **argv)
 {
     ERR_AUTO err = ERR_INIT;
     struct options o;
-    CLEANUP_FREE int *rank_fds = NULL;
     struct log *log = log_create(STDERR_FILENO, "musterd keeper", LOG_LEVEL_INFO);
     bool ok = parse(argc, argv, &o, &err) == 0 && check_socket(AGENT_FD, &err) == 0 &&
               (o.pmixd == NULL || check_socket(PMIXD_FD, &err) == 0) &&
+              (!o.pmi || check_socket(PMI_FD, &err) == 0) &&
               become_subreaper(&err) == 0;
-    if (ok) {
-        rank_fds = xcalloc(o.rank_fds, sizeof *rank_fds);
-        ok = rank_fds_take(AGENT_FD, rank_fds, o.rank_fds, &err) == 0;
-    }
+    prctl(PR_SET_NAME, "keeper (ready)"); // for ps and top
     if (ok) {
         log_set_level(log, o.debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
         ignore_signals();
-        keep(&o, rank_fds, log);
+        keep(&o, log);
     } else {
         log_error(log, "%s", err_text(&err));
     }

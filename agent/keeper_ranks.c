@@ -32,6 +32,7 @@ struct keeper_ranks {
     size_t n;
     int *fds; // owned: the ranks' PMI sockets, until they are started
     size_t nfds;
+    int pmi_sock; // that they come over; -1: none
 };
 
 struct keeper_ranks *keeper_ranks_create(struct event_base *base,
@@ -43,6 +44,7 @@ struct keeper_ranks *keeper_ranks_create(struct event_base *base,
     rs->output = output;
     rs->taken = taken;
     rs->arg = arg;
+    rs->pmi_sock = -1;
     return rs;
 }
 
@@ -70,13 +72,23 @@ void keeper_ranks_destroy(struct keeper_ranks *rs)
         return;
     keeper_ranks_forget(rs);
     close_fds(rs);
+    if (rs->pmi_sock >= 0)
+        close(rs->pmi_sock);
     free(rs);
 }
 
-void keeper_ranks_own_fds(struct keeper_ranks *rs, const int *fds, size_t n)
+void keeper_ranks_pmi_from(struct keeper_ranks *rs, int sock)
 {
-    rs->fds = xmemdup(fds, n * sizeof *fds);
+    rs->pmi_sock = sock;
+}
+
+static int take_fds(struct keeper_ranks *rs, size_t n, struct err *err)
+{
+    rs->fds = xcalloc(n, sizeof *rs->fds);
+    if (rank_fds_take(rs->pmi_sock, rs->fds, n, err) < 0)
+        return -1;
     rs->nfds = n;
+    return 0;
 }
 
 // ---- start ------------------------------------------------------------------
@@ -106,13 +118,10 @@ static int check_program(const Muster__Program *p, struct err *err)
     return -1;
 }
 
-static int check_spawn(const struct keeper_ranks *rs, const Muster__Spawn *spawn,
-                       struct err *err)
+static int check_spawn(const Muster__Spawn *spawn, struct err *err)
 {
     if (spawn->n_ranks == 0)
         return lacks("ranks", err);
-    if (rs->nfds > 0 && rs->nfds != spawn->n_ranks)
-        return lacks("as many ranks as PMI sockets came", err);
     for (size_t i = 0; i < spawn->n_ranks; i++)
         if (spawn->ranks[i]->program >= spawn->n_programs)
             return lacks("a program", err);
@@ -208,7 +217,11 @@ static int start_all(struct keeper_ranks *rs, const Muster__Spawn *spawn,
 int keeper_ranks_start(struct keeper_ranks *rs, const Muster__Spawn *spawn,
                        struct err *err)
 {
-    int rc = check_spawn(rs, spawn, err) < 0 ? -1 : start_all(rs, spawn, err);
+    int rc = check_spawn(spawn, err);
+    if (rc == 0 && spawn->pmi)
+        rc = take_fds(rs, spawn->n_ranks, err);
+    if (rc == 0)
+        rc = start_all(rs, spawn, err);
     close_fds(rs);
     return rc;
 }

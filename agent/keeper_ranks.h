@@ -26,9 +26,8 @@ struct keeper_ranks *keeper_ranks_create(struct event_base *base,
                                          keeper_ranks_taken_fn taken, void *arg);
 void keeper_ranks_destroy(struct keeper_ranks *rs);
 
-// PMI sockets of the ranks of the first SPAWN, in its order; copied, and taken over. None:
-// ranks start without.
-void keeper_ranks_own_fds(struct keeper_ranks *rs, const int *fds, size_t n);
+// Where the ranks' PMI sockets come from (rank_fds.h); taken over.
+void keeper_ranks_pmi_from(struct keeper_ranks *rs, int sock);
 // More of them. On failure (err->code 125, 126 or 127) some may run: the caller kills
 // whatever is below it, then calls keeper_ranks_forget; or they count on as the others do.
 int keeper_ranks_start(struct keeper_ranks *rs, const Muster__Spawn *spawn,

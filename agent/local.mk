@@ -9,11 +9,13 @@ agent_libagent_a_SOURCES = \
 	%D%/attempt_pmix.c \
 	%D%/attempt_world.c \
 	%D%/inner.c %D%/inner.h \
+	%D%/kit.c %D%/kit.h \
 	%D%/oom.c %D%/oom.h \
 	%D%/opts.c %D%/opts.h \
 	%D%/preflight.c %D%/preflight.h \
 	%D%/session.c %D%/session.h \
-	%D%/shell.c %D%/shell.h
+	%D%/shell.c %D%/shell.h \
+	%D%/warm.c %D%/warm.h
 agent_musterd_SOURCES = %D%/main.c
 agent_musterd_LDADD = agent/libagent.a $(PMI1_LIBS) $(KEEPER_LIBS) $(WIRE_LIBS) $(HOSTFILE_LIBS) \
 	$(COMMON_LIBS)

@@ -1,14 +1,15 @@
 // muster-pmixd: the PMIx server of one attempt in one pod.
 //
 // Started by the agent with fd 3 as its wire (muster.proto, "agent and muster-pmixd").
-// libpmix starts at once, so that a server that stands by costs an attempt nothing. One
-// setup for each world, fences, modex and all else until fd 3 closes; then it is gone at once,
+// libpmix starts at once, so that a server that stands by costs an attempt nothing; a
+// PmixReady without a namespace says that it has started. One setup for each world, fences, modex and all else until fd 3 closes; then it is gone at once,
 // without libpmix's teardown, which can hang. It is never used for a second attempt.
 #include <event2/event.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "agent/pmix_client.h"
@@ -60,6 +61,13 @@ static void say_error(struct server *s, const char *nspace, const struct err *er
     pmixd_wire_flush(s->wire, LAST_WORDS_MS);
 }
 
+static void say_standing_by(struct server *s)
+{
+    Muster__PmixReady m = MUSTER__PMIX_READY__INIT;
+    prctl(PR_SET_NAME, "pmixd (ready)"); // for ps and top
+    pmixd_wire_ready(s->wire, &m);
+}
+
 static bool is_registered(const struct server *s, const char *nspace)
 {
     for (size_t i = 0; i < s->nspaces.n; i++)
@@ -73,6 +81,7 @@ static void on_setup(void *arg, const Muster__PmixSetup *m)
     struct server *s = arg;
     ERR_AUTO err = ERR_INIT;
     struct pmixd_job *job = NULL;
+    prctl(PR_SET_NAME, "pmixd (job)");
     if (is_registered(s, m->nspace))
         err_set(&err, "the namespace %s is registered already", m->nspace);
     else
@@ -245,6 +254,7 @@ int main(void)
         fprintf(stderr, "muster-pmixd: %s\n", err_text(&err));
         _exit(EXIT_BROKEN);
     }
+    say_standing_by(&s);
     event_base_dispatch(s.base);
     _exit(EXIT_BROKEN); // the loop ends only by a failure of its own
 }

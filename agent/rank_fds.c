@@ -94,7 +94,7 @@ static ssize_t take_batch(int sock, int *fds, size_t max)
                          .msg_controllen = sizeof c.space};
     ssize_t n;
     do
-        n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
+        n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     while (n < 0 && errno == EINTR);
     struct cmsghdr *head = n == 1 ? CMSG_FIRSTHDR(&msg) : NULL;
     if (n >= 0)

@@ -177,7 +177,7 @@ static void on_gone(void *run)
 {
     struct shell *s = run;
     kill_all(s);
-    agent_forget_child(s->of->agent, s->child);
+    agent_tell_child(s->child, NULL, NULL);
     close_input(s);
     for (int i = 0; i < STREAMS; i++) {
         close_stream(&s->out[i]);

@@ -197,7 +197,7 @@ static void on_ready(struct bed_pod *pod, const struct frame *f)
     cr_assert_not_null(m);
     free(pod->error);
     pod->error = xstrdup(m->error);
-    pod->ready = true;
+    pod->ready |= m->nspace[0] != '\0' || m->error[0] != '\0'; // else it stands by
     for (size_t i = 0; i < m->n_ranks; i++) {
         cr_assert_lt(m->ranks[i]->rank, pod->bed->size);
         struct bed_rank *r = &pod->bed->ranks[m->ranks[i]->rank];
