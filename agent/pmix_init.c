@@ -30,9 +30,12 @@ static void find_plugins(void)
     exe[n > 0 ? n : 0] = '\0';
     for (int up = 0; up < 2 && strrchr(exe, '/') != NULL; up++)
         *strrchr(exe, '/') = '\0';
-    CLEANUP_FREE char *dir = xasprintf("%s/lib/pmix2", exe);
-    if (n > 0 && access(dir, R_OK | X_OK) == 0)
-        setenv("PMIX_PREFIX", dir, 1);
+    CLEANUP_FREE char *plugins = xasprintf("%s/lib/pmix2/lib/pmix", exe);
+    CLEANUP_FREE char *texts = xasprintf("%s/lib/pmix2/share/pmix", exe);
+    if (n <= 0 || access(plugins, R_OK | X_OK) < 0)
+        return;
+    setenv("PMIX_PKGLIBDIR", plugins, 1);
+    setenv("PMIX_PKGDATADIR", texts, 1);
 }
 
 static void set_environment(void)

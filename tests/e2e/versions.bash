@@ -28,9 +28,9 @@ build_for() {
     if [ -x "$root/bin/mpicc" ]; then
       "$root/bin/mpicc" -std=gnu11 -I"$MUSTER_SRCDIR" -o "$progs/$program" "$source"
     else
-      gcc --sysroot="$root" -std=gnu11 -I"$MUSTER_SRCDIR" -I"$root/$lib/openmpi/include" \
+      gcc --sysroot="$root" -B"$root/$lib" -std=gnu11 -I"$MUSTER_SRCDIR" -I"$root/$lib/openmpi/include" \
         -I"$root/$lib/pmix2/include" -o "$progs/$program" "$source" -L"$root/$lib/openmpi/lib" \
-        -L"$root/$lib/pmix2/lib" -Wl,--as-needed -lmpi -lpmix \
+        -L"$root/$lib/pmix2/lib" -L"$root/$lib" -Wl,--as-needed -lmpi -lpmix \
         -Wl,--unresolved-symbols=ignore-in-shared-libs
     fi
   done
