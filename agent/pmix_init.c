@@ -35,6 +35,8 @@ static void find_plugins(void)
     if (n <= 0 || access(plugins, R_OK | X_OK) < 0)
         return;
     setenv("PMIX_PKGLIBDIR", plugins, 1);
+    // Debian's pmix-mca-params.conf names the image's.
+    setenv("PMIX_MCA_mca_base_component_path", plugins, 1);
     setenv("PMIX_PKGDATADIR", texts, 1);
 }
 
