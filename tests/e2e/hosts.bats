@@ -84,7 +84,7 @@ logged() { "$podbox" logs "$1" | grep -qF -e "$2"; }
   hostfile_is train-0 "10.1.2.3 slots=7"
 }
 
-@test "hst-01, hst-05: the mounted hosts file is changed in place, five times the same" {
+@test "case hst-01, case hst-05: the mounted hosts file is changed in place, five times the same" {
   pods_up 2
   inode=$(in_pod train-0 stat -c %i /etc/hosts)
   before=$(in_pod train-0 sh -c 'ls -a /etc | cksum')
@@ -108,7 +108,7 @@ logged() { "$podbox" logs "$1" | grep -qF -e "$2"; }
   run ! in_pod train-0 test -e /tmp/hostfile
 }
 
-@test "hst-08: the node's hosts file is left alone unless it is named" {
+@test "case hst-08: the node's hosts file is left alone unless it is named" {
   pods_up 1
   in_pod train-0 sh -c \
     'printf "# Kubernetes-managed hosts file (host network).\n127.0.0.1 localhost\n" >/etc/hosts'
@@ -122,7 +122,7 @@ logged() { "$podbox" logs "$1" | grep -qF -e "$2"; }
   in_pod train-0 grep -q 'BEGIN muster' /etc/hosts
 }
 
-@test "hst-09: with a read-only hosts file the hostfile is kept" {
+@test "case hst-09: with a read-only hosts file the hostfile is kept" {
   pods_up 2
   nsenter -t "$(pb pid train-0)" -m mount -o remount,bind,ro /etc/hosts
   run -0 in_pod train-0 "$sidecar" --once --hosts --write openmpi:/tmp/hostfile \
@@ -178,7 +178,7 @@ logged() { "$podbox" logs "$1" | grep -qF -e "$2"; }
   [ "$(in_pod train-0 head -2 /etc/hosts)" = $'127.0.0.1 localhost\n10.8.8.8 other' ]
 }
 
-@test "hst-12: with a sidecar in each pod every pod has the whole table of names" {
+@test "case hst-12: with a sidecar in each pod every pod has the whole table of names" {
   pods_up 3
   for i in 0 1 2; do
     in_pod "train-$i" "$sidecar" --once --hosts --members 3 --dns train
@@ -191,7 +191,7 @@ logged() { "$podbox" logs "$1" | grep -qF -e "$2"; }
   done
 }
 
-@test "hst-13: the own name is never needed" {
+@test "case hst-13: the own name is never needed" {
   pods_up 1
   pb dns stop
   in_pod train-0 sh -c 'echo "127.0.0.1 localhost" >/etc/hosts'
@@ -253,7 +253,7 @@ lines_are_whole() {
 }
 
 @test "kill -9 at random moments leaves the old or the new content" {
-  kills=20 hits=0 state=a other=b
+  kills=20 hits=0 state=a
   [ -z "${MUSTER_LONG:-}" ] || kills=100
   two_states
   bring a
@@ -271,7 +271,7 @@ lines_are_whole() {
     lines_are_whole
     cmp -s "$BATS_TEST_TMPDIR/out/hostfile" "$BATS_TEST_TMPDIR/hostfile.a" ||
       cmp "$BATS_TEST_TMPDIR/out/hostfile" "$BATS_TEST_TMPDIR/hostfile.b"
-    [ "$rc" = 137 ] || { other=$state; [ "$state" = a ] && state=b || state=a; }
+    [ "$rc" = 137 ] || { [ "$state" = a ] && state=b || state=a; }
   done
   echo "killed $hits of $kills"
   [ "$hits" -gt 0 ]

@@ -124,7 +124,8 @@ Test(hosts_plan, a_block_is_appended_and_kept)
     cr_assert_eq(bring(&file, &w), 0);
 }
 
-Test(hosts_plan, hst_05_the_same_again_adds_nothing)
+// Case hst-05.
+Test(hosts_plan, the_same_again_adds_nothing)
 {
     BUF_AUTO file = BUF_INIT;
     put(&file, KUBELET);
@@ -139,7 +140,8 @@ Test(hosts_plan, hst_05_the_same_again_adds_nothing)
     cr_assert_eq(count(&file, "train-2.train"), 1);
 }
 
-Test(hosts_plan, hst_06_replacements_do_not_pile_up)
+// Case hst-06.
+Test(hosts_plan, replacements_do_not_pile_up)
 {
     BUF_AUTO file = BUF_INIT;
     char address[32];
@@ -158,7 +160,8 @@ Test(hosts_plan, hst_06_replacements_do_not_pile_up)
     expect(&file, "train-2.train", "10.244.9.9");
 }
 
-Test(hosts_plan, hst_10_no_line_is_longer_than_musl_reads)
+// Case hst-10.
+Test(hosts_plan, no_line_is_longer_than_musl_reads)
 {
     BUF_AUTO file = BUF_INIT;
     HOSTS_WANT_AUTO w = HOSTS_WANT_INIT;
