@@ -252,6 +252,22 @@ lines_are_whole() {
           exit bad }' "$BATS_TEST_TMPDIR/names.a" "$BATS_TEST_TMPDIR/names.b" "$BATS_TEST_TMPDIR/hosts"
 }
 
+@test "a full file system leaves whole lines, and says so" {
+  two_states
+  # shellcheck disable=SC2016  # expanded inside
+  run -1 timeout 60 unshare -mn sh -c 'mount --bind "$1/names.a" /etc/hosts &&
+    mount -t tmpfs -o size=12k none "$1/out" && cp "$1/hosts" "$1/out/hosts" && {
+      "$2" --once --wait 0.5 --hosts="$1/out/hosts" --hostfile "$1/source"
+      rc=$?
+      cp "$1/out/hosts" "$1/hosts"
+      exit "$rc"
+    }' sh "$BATS_TEST_TMPDIR" "$sidecar"
+  [ "$(grep -c 'HOSTS_NO_SPACE' <<<"$output")" = 1 ]
+  [[ "$output" == *"hosts is not written yet"* ]]
+  head -1 "$BATS_TEST_TMPDIR/hosts" | grep -qx '127.0.0.1 localhost'
+  [ "$(grep -vcE '^#|^127|^10[0-9.]+ +n[0-9]+ *$' "$BATS_TEST_TMPDIR/hosts")" = 0 ]
+}
+
 @test "kill -9 at random moments leaves the old or the new content" {
   kills=20 hits=0 state=a
   [ -z "${MUSTER_LONG:-}" ] || kills=100

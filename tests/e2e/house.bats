@@ -110,6 +110,7 @@ manual_names() {
     manual_names man/muster-run.1.scd launcher/opts.c hostfile/source_opts.c
     manual_names man/musterd.8.scd agent/opts.c
     manual_names man/muster-roll.1.scd launcher/cmd_roll.c
+    manual_names man/muster-sidecar.8.scd sidecar/opts.c hostfile/source_opts.c
 }
 
 # case_rows: "ID FILE NOTE..." of each row of tests/CASES.md; FILE is - where there is none.
