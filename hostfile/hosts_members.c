@@ -24,10 +24,12 @@ static void count_labels(const struct members *m, struct members *labels)
 {
     for (size_t i = 0; i < m->n; i++) {
         size_t len = label_len(m->v[i].name);
-        long at = members_find(labels, m->v[i].name, len);
-        struct member *label =
-            at >= 0 ? &labels->v[at] : members_add(labels, m->v[i].name, len);
-        label->slots = at >= 0 ? label->slots + 1 : 1;
+        long at = labels->n > 0 ? members_find(labels, m->v[i].name, len) : -1;
+        if (at < 0) {
+            members_add(labels, m->v[i].name, len)->slots = 0;
+            at = (long)labels->n - 1;
+        }
+        labels->v[at].slots++;
     }
 }
 

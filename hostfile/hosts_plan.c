@@ -1,6 +1,7 @@
 // Planning the writes.
 #include "hostfile/hosts_plan.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,11 +58,10 @@ static void add_pages(struct hosts_plan *p, size_t off, const char *bytes, size_
 static void patch_address(struct planner *p, const struct hosts_line *slot,
                           const char *address)
 {
-    char field[HOSTS_ADDRESS_WIDTH];
+    char field[HOSTS_ADDRESS_WIDTH + 1];
     const char *now = p->text + slot->off;
-    size_t first = 0, last = sizeof field;
-    memset(field, ' ', sizeof field);
-    memcpy(field, address, strlen(address));
+    size_t first = 0, last = HOSTS_ADDRESS_WIDTH;
+    snprintf(field, sizeof field, "%-*s", HOSTS_ADDRESS_WIDTH, address);
     while (first < last && field[first] == now[first])
         first++;
     while (last > first && field[last - 1] == now[last - 1])

@@ -2,6 +2,7 @@
 #include "hostfile/hosts_want.h"
 
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -50,7 +51,7 @@ static void add_line(struct hosts_want *w, const char *address, bool v6, char *n
     }
     struct hosts_pair *p = &w->v[w->n++];
     *p = (struct hosts_pair){.v6 = v6, .names = names};
-    strcpy(p->address, address);
+    snprintf(p->address, sizeof p->address, "%s", address);
 }
 
 static bool is_repeat(const char *const *names, size_t i)

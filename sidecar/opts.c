@@ -55,28 +55,36 @@ static uint32_t milliseconds(struct argp_state *state, const char *option,
     return (uint32_t)(v * 1000);
 }
 
+static bool is_written(const struct sidecar_opts *o, const char *path)
+{
+    for (size_t i = 0; i < o->nhostfiles; i++)
+        if (strcmp(o->hostfiles[i].path, path) == 0)
+            return true;
+    return false;
+}
+
 static void take_write(struct argp_state *state, struct sidecar_opts *o,
                        const char *text)
 {
-    const char *colon = strchr(text, ':');
-    struct keep_hostfile *h = &o->hostfiles[o->nhostfiles];
-    if (colon == NULL || colon[1] == '\0' || colon[strlen(colon) - 1] == '/')
+    size_t len = strcspn(text, ":"), all = strlen(text);
+    if (len == all || len + 1 == all || text[all - 1] == '/') {
         argp_error(state,
                    "--write %s: give DIALECT:PATH, as openmpi:/run/muster/hostfile",
                    text);
-    if (o->nhostfiles == OPTS_HOSTFILES_MAX)
-        argp_error(state, "--write: at most %d hostfiles", OPTS_HOSTFILES_MAX);
-    size_t len = colon != NULL ? (size_t)(colon - text) : 0;
-    h->dialect = render_find(text, len);
-    h->path = colon != NULL ? colon + 1 : NULL;
+        return;
+    }
+    struct keep_hostfile h = {.dialect = render_find(text, len),
+                              .path = text + len + 1};
     CLEANUP_FREE char *known = render_names();
-    if (h->dialect == NULL)
+    if (h.dialect == NULL)
         argp_error(state, "--write %s: '%.*s' is no dialect; there is %s", text,
                    (int)len, text, known);
-    for (size_t i = 0; i < o->nhostfiles; i++)
-        if (strcmp(o->hostfiles[i].path, h->path) == 0)
-            argp_error(state, "--write %s: this file is written already", text);
-    o->nhostfiles++;
+    else if (is_written(o, h.path))
+        argp_error(state, "--write %s: this file is written already", text);
+    else if (o->nhostfiles == OPTS_HOSTFILES_MAX)
+        argp_error(state, "--write: at most %d hostfiles", OPTS_HOSTFILES_MAX);
+    else
+        o->hostfiles[o->nhostfiles++] = h;
 }
 
 // One of two words; true: the second.
