@@ -169,6 +169,8 @@ static void append_lines(struct buf *out, const char *text, const struct hosts_l
     for (size_t i = first; i < last; i++)
         if (l->v[i].kind != HOSTS_HOLE)
             buf_append(out, text + l->v[i].off, l->v[i].len);
+    if (buf_len(out) > 0 && buf_data(out)[buf_len(out) - 1] != '\n')
+        buf_append_str(out, "\n");
 }
 
 char *hosts_block_others(const char *text, size_t len)

@@ -77,7 +77,7 @@ static bool is_beginning(const char *s, size_t len)
 {
     struct hosts_line line;
     size_t n = 0;
-    if (len <= strlen(HOSTS_END) && memcmp(s, HOSTS_END, len) == 0)
+    if (len < strlen(HOSTS_END) && memcmp(s, HOSTS_END, len) == 0)
         return true;
     while (n < len && n <= HOSTS_ADDRESS_WIDTH && strchr("0123456789abcdef.: ", s[n]))
         n++;
@@ -98,12 +98,13 @@ struct hosts_line hosts_line_read(const char *text, size_t len, size_t off)
     }
     while (n < left && s[n] != '\n' && s[n] != '\0')
         n++;
-    bool whole = n < left && s[n] == '\n';
+    bool whole = n < left && s[n] == '\n', last = n == left;
     line.len = whole ? n + 1 : n;
-    line.kind = whole                        ? classify(s, n, &line)
-                : is_text(s, n, HOSTS_BEGIN) ? HOSTS_BEGINS
-                : is_beginning(s, n)         ? HOSTS_TORN
-                                             : HOSTS_FOREIGN;
+    line.kind = whole                                ? classify(s, n, &line)
+                : last && is_text(s, n, HOSTS_BEGIN) ? HOSTS_BEGINS
+                : last && is_text(s, n, HOSTS_END)   ? HOSTS_ENDS
+                : last && is_beginning(s, n)         ? HOSTS_TORN
+                                                     : HOSTS_FOREIGN;
     return line;
 }
 

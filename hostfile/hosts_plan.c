@@ -159,6 +159,8 @@ static void fill_free(struct planner *p)
         HASH_DEL(p->open, o);
         free(o);
     }
+    if (used == 0)
+        return;
     p->free.n -= used;
     memmove(p->free.v, p->free.v + used, p->free.n * sizeof *p->free.v);
 }
@@ -243,7 +245,8 @@ static void update_block(struct planner *p)
     list_wanted(p);
     match_slots(p);
     fill_free(p);
-    bool whole = p->open == NULL && p->block.end.len > 0;
+    bool closed = p->block.end.len > 0 && !(p->block.last && p->block.open_line);
+    bool whole = p->open == NULL && closed;
     if (!whole && p->block.last)
         grow(p);
     else if (!whole)

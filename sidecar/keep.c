@@ -28,7 +28,7 @@ struct keep {
     struct hosts_guard *guard; // NULL: not kept
     struct target *targets;
     struct members members; // with the addresses that they had
-    bool any, hosts_failed;
+    bool any;
 };
 
 // ---- life -------------------------------------------------------------------------
@@ -172,8 +172,7 @@ static void write_hosts(struct keep *k)
         log_warn(k->conf.log, "%s: left out of %s", refused.v[i], k->conf.hosts);
     size_t n = want.n;
     // Why it failed is logged by the guard, which tries again.
-    k->hosts_failed = hosts_guard_set(k->guard, &want, NULL) < 0;
-    if (!k->hosts_failed)
+    if (hosts_guard_set(k->guard, &want, NULL) == 0)
         log_info(k->conf.log, "%s: %zu lines for %zu members", k->conf.hosts, n,
                  k->members.n);
 }

@@ -142,6 +142,7 @@ static void rewrite_all(struct shared *s, const char *path, unsigned seed)
 struct editor {
     struct shared *shared;
     struct event_base *base;
+    struct log *log;
     struct hosts_guard *guard;
     struct event *next;
     int form[MOVE]; // -1: gone
@@ -193,8 +194,8 @@ static void on_next(int fd, short what, void *arg)
 static void edit(struct editor *e, struct watch *watch, const char *path)
 {
     ERR_AUTO err = ERR_INIT;
-    struct log *log = log_create(2, "torn", LOG_LEVEL_WARN);
-    e->guard = hosts_guard_create(e->base, watch, path, log, &err);
+    e->log = log_create(2, "torn", LOG_LEVEL_WARN);
+    e->guard = hosts_guard_create(e->base, watch, path, e->log, &err);
     if (e->guard == NULL)
         errx(2, "%s", err_text(&err));
     set(e);
@@ -282,6 +283,7 @@ static void run(struct shared *s)
     hosts_guard_destroy(e.guard);
     watch_destroy(watch);
     loop_destroy(e.base);
+    log_destroy(e.log);
 }
 
 int main(int argc, char **argv)

@@ -93,10 +93,9 @@ static void expect_whole(const struct buf *file, const char *others)
     struct hosts_block block;
     const char *text = (const char *)buf_data(file);
     hosts_block_find(text, buf_len(file), HOSTS_UNCUT, &block);
-    cr_assert(block.begin.len > 0 && block.end.len > 0);
-    cr_assert_eq(block.rubbish.n, 0, "%zu, the first at %zu of kind %d in\n%s",
-                 block.rubbish.n, block.rubbish.v[0].off, block.rubbish.v[0].kind,
-                 text);
+    cr_assert(block.begin.len > 0 && block.end.len > 0, "%.*s", (int)buf_len(file),
+              text);
+    cr_assert_eq(block.rubbish.n, 0, "%.*s", (int)buf_len(file), text);
     for (size_t i = 0; i < block.slots.n; i++) {
         const struct hosts_line *l = &block.slots.v[i];
         cr_assert_not(hosts_line_crosses(l->off, l->len));
@@ -441,4 +440,74 @@ Test(hosts_plan, any_history_is_safe_at_every_write, .timeout = 60)
 {
     for (unsigned seed = 1; seed <= 6; seed++)
         live(seed);
+}
+
+// ---- any bytes --------------------------------------------------------------------
+
+// Pieces of good files and of bad ones, in any order.
+static void throw_together(struct world *w)
+{
+    static const char *const pieces[] = {
+        HOSTS_BEGIN "\n",
+        HOSTS_END "\n",
+        "10.0.0.1                                      a                \n",
+        "10.0.0.2                                      b                \n",
+        "fd00::2                                       b                \n",
+        "10.0.0.3                                      c d              \n",
+        "#                                                              \n",
+        "\n",
+        "#\n",
+        "127.0.0.1 localhost\n",
+        "10.1.1.1\tx y # z\n",
+        HOSTS_BEGIN,
+        HOSTS_END,
+        "10.0.0.1                                      a",
+        "10.0.0",
+        "garbage"};
+    buf_clear(&w->file);
+    for (int n = dice(w, 30); n > 0; n--) {
+        int k = dice(w, (int)(sizeof pieces / sizeof *pieces) + 2);
+        if (k < (int)(sizeof pieces / sizeof *pieces))
+            buf_append_str(&w->file, pieces[k]);
+        else
+            memset(buf_reserve(&w->file, 70), 0, 70), buf_commit(&w->file, 70);
+    }
+    for (int n = dice(w, 4); n > 0 && buf_len(&w->file) > 0; n--)
+        buf_data(&w->file)[dice(w, (int)buf_len(&w->file))] = (uint8_t)dice(w, 256);
+}
+
+// The lines of others that mean something to a reader of the file.
+static char *others(const struct buf *file)
+{
+    BUF_AUTO out = BUF_INIT;
+    CLEANUP_FREE char *text =
+        hosts_block_others((const char *)buf_data(file), buf_len(file));
+    char *rest, *line = strtok_r(text, "\n", &rest);
+    for (; line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+        line[strcspn(line, "#")] = '\0';
+        if (line[0] != '\0')
+            buf_printf(&out, "%s\n", line);
+    }
+    return buf_steal_str(&out);
+}
+
+Test(hosts_plan, any_bytes_become_a_good_file, .timeout = 60)
+{
+    struct world w = {.seed = 5};
+    HOSTS_WANT_AUTO wanted = HOSTS_WANT_INIT;
+    want(&wanted, "10.0.0.7", "a");
+    want(&wanted, "10.0.0.2", "b");
+    want(&wanted, "10.0.0.8", "long-enough-for-a-line-of-its-own.example.com");
+    for (int i = 0; i < 3000; i++) {
+        throw_together(&w);
+        CLEANUP_FREE char *before = others(&w.file);
+        bring(&w.file, &wanted);
+        bring(&w.file, &wanted); // damage of several kinds can take a second look
+        CLEANUP_FREE char *after = others(&w.file);
+        cr_assert_str_eq(after, before, "round %d:\n%s==>\n%s", i, before, after);
+        expect_whole(&w.file, NULL);
+        cr_assert_eq(bring(&w.file, &wanted), 0, "round %d", i);
+        cr_assert_eq(count(&w.file, "long-enough"), 1, "round %d", i);
+    }
+    buf_free(&w.file);
 }
