@@ -13,10 +13,15 @@
 #include "hostfile/slurp.h"
 #include "sidecar/mark.h"
 
+// A file that somebody writes in place is read when they have been quiet for so long, or
+// go on and on.
+enum { QUIET_MS = 20, SETTLE_MAX_MS = 200 };
+
 struct follow {
     struct follow_conf conf;
     struct source *source;
-    struct event *timer;
+    struct event *timer, *soon;
+    uint64_t changing_since; // 0: quiet
     struct watch_item *item;
     struct buf text; // hostfile: as it was read last
     char *said;      // the last complaint
@@ -116,9 +121,21 @@ static void on_interval(int fd, short what, void *arg)
         source_recheck(f->source);
 }
 
+static void on_quiet(int fd, short what, void *arg)
+{
+    struct follow *f = arg;
+    f->changing_since = 0;
+    look_again(f);
+}
+
 static void on_change(void *arg, bool closed)
 {
-    look_again(arg);
+    struct follow *f = arg;
+    uint64_t now = loop_now_ms();
+    if (f->changing_since == 0)
+        f->changing_since = now;
+    if (now - f->changing_since < SETTLE_MAX_MS)
+        loop_timer_arm(f->soon, QUIET_MS);
 }
 
 // ---- life -------------------------------------------------------------------------
@@ -142,6 +159,7 @@ struct follow *follow_start(const struct follow_conf *conf, struct err *err)
     struct follow *f = xcalloc(1, sizeof *f);
     f->conf = *conf;
     f->timer = loop_timer(conf->base, on_interval, f);
+    f->soon = loop_timer(conf->base, on_quiet, f);
     if (is_hostfile(f))
         watch_hostfile(f); // before it is read
     if ((is_hostfile(f) && read_text(f, err) < 0) || restart(f, err) < 0) {
@@ -159,6 +177,7 @@ void follow_stop(struct follow *f)
     watch_remove(f->item);
     source_destroy(f->source);
     loop_timer_free(f->timer);
+    loop_timer_free(f->soon);
     buf_free(&f->text);
     free(f->said);
     free(f);
