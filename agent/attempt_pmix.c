@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "agent/attempt_internal.h"
-#include "agent/pmi1.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
@@ -33,9 +32,9 @@ static void coll_done(void *arg, const Muster__Coll *merged)
 static void result_to_ranks(struct attempt *at, const Muster__Coll *result,
                             const struct frame *f)
 {
-    if (result->kind == COLL_PMI1 && at->pmi1 != NULL)
-        pmi1_result(at->pmi1, result);
-    else if (result->kind != COLL_PMI1 && at->pmixd != NULL)
+    if (result->kind == COLL_PMI1)
+        attempt_pmi1_result(at, result);
+    else if (at->pmixd != NULL)
         chan_send(at->pmixd, f);
 }
 
@@ -273,6 +272,8 @@ void attempt_pmix_frame(struct attempt *at, const struct frame *f)
 {
     if (f->kind == FRAME_COLL_DONE)
         coll_result(at, f);
+    else if (attempt_pmi1_answer(at, f))
+        return;
     else if (at->pmixd == NULL || (f->kind == FRAME_MODEX && refuse_modex(at, f)) ||
              (f->kind == FRAME_NOTIFY && is_ours(at, f)))
         return;
