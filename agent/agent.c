@@ -190,7 +190,8 @@ int agent_listen(struct agent *a, const struct sockaddr *addr, socklen_t len,
     if (a->server == NULL)
         return -1;
     link_server_serve_shells(a->server, shells_ops(), a->shells);
-    warm_begin(a->warm);
+    if (a->conf.standby)
+        warm_begin(a->warm);
     return 0;
 }
 

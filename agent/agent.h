@@ -27,6 +27,7 @@ struct agent_conf {
     const Muster__Hello *hello; // borrowed
     char *const *environ;       // of the container: base of the ranks' environment
     bool once;                  // --stdio: the loop ends with the first session
+    bool standby;               // keep a keeper and a PMIx server ready (warm.h)
 };
 
 struct agent *agent_create(const struct agent_conf *conf);

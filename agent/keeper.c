@@ -234,7 +234,7 @@ static void on_spawn(struct keeper *k, const struct frame *f)
         log_warn(k->log, "SPAWN ignored in state %s", keeper_state_name(k->state));
         return;
     }
-    prctl(PR_SET_NAME, "muster-keeper"); // no longer "keeper standby"
+    prctl(PR_SET_NAME, "keeper (job)");
     size_t before = keeper_ranks_count(k->ranks);
     Muster__Spawn *m = msg_unpack(f, &muster__spawn__descriptor, &k->failure);
     if (m != NULL && keeper_ranks_start(k->ranks, m, &k->failure) == 0) {

@@ -36,8 +36,8 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
         } else if (strcmp(argv[i], "--pmi") == 0) {
             o->pmi = true;
         } else {
-            err_set(err,
-                    "%s: usage: musterd keeper [--debug] [--pmixd PATH] [--pmi]", argv[i]);
+            err_set(err, "%s: usage: musterd keeper [--debug] [--pmixd PATH] [--pmi]",
+                    argv[i]);
             return -1;
         }
     }
@@ -94,7 +94,7 @@ int keeper_main(int argc, char **argv)
               (o.pmixd == NULL || check_socket(PMIXD_FD, &err) == 0) &&
               (!o.pmi || check_socket(PMI_FD, &err) == 0) &&
               become_subreaper(&err) == 0;
-    prctl(PR_SET_NAME, "keeper standby");
+    prctl(PR_SET_NAME, "keeper (ready)"); // for ps and top
     if (ok) {
         log_set_level(log, o.debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
         ignore_signals();

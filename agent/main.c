@@ -97,7 +97,8 @@ static int start(struct musterd *d, struct err *err)
                               .keys = d->keys,
                               .hello = self_hello(d->self),
                               .environ = environ,
-                              .once = d->opts.stdio};
+                              .once = d->opts.stdio,
+                              .standby = !d->opts.stdio && !d->opts.no_standby};
     d->agent = agent_create(&conf);
     d->term = evsignal_new(d->base, SIGTERM, on_terminate, d);
     d->intr = evsignal_new(d->base, SIGINT, on_terminate, d);

@@ -10,7 +10,7 @@
 #include "common/mem.h"
 #include "hostfile/members.h"
 
-enum { KEY_ANNOUNCE = 0x100 };
+enum { KEY_ANNOUNCE = 0x100, KEY_NO_STANDBY };
 
 static const struct argp_option options[] = {
     {"listen", 'l', "ADDRESS[:PORT]", 0,
@@ -20,6 +20,8 @@ static const struct argp_option options[] = {
     {"stdio", 's', NULL, 0, "Serve one launcher on stdin and stdout, then end", 0},
     {"announce", KEY_ANNOUNCE, NULL, 0,
      "With --stdio: say first where the frames begin; shells may print before", 0},
+    {"no-standby", KEY_NO_STANDBY, NULL, 0,
+     "Keep no PMIx server ready: saves memory, launches take longer", 0},
     {"verbose", 'v', NULL, 0, "Log what happens", 0},
     {0},
 };
@@ -95,6 +97,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'k': o->key = arg; return 0;
     case 's': o->stdio = true; return 0;
     case KEY_ANNOUNCE: o->announce = true; return 0;
+    case KEY_NO_STANDBY: o->no_standby = true; return 0;
     case 'v': o->verbose = true; return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "what is '%s'? musterd takes options only", arg);

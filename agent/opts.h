@@ -10,7 +10,7 @@ struct agent_opts {
     const char *listen; // ADDRESS or ADDRESS:PORT as given
     struct sockaddr_storage addr;
     socklen_t addr_len;
-    bool stdio, announce, verbose;
+    bool stdio, announce, no_standby, verbose;
 };
 
 // Prints help or one error and exits (125) where it must.

@@ -62,6 +62,7 @@ static void say_error(struct server *s, const char *nspace, const struct err *er
 static void say_standing_by(struct server *s)
 {
     Muster__PmixReady m = MUSTER__PMIX_READY__INIT;
+    prctl(PR_SET_NAME, "pmixd (ready)"); // for ps and top
     pmixd_wire_ready(s->wire, &m);
 }
 
@@ -78,7 +79,7 @@ static void on_setup(void *arg, const Muster__PmixSetup *m)
     struct server *s = arg;
     ERR_AUTO err = ERR_INIT;
     struct pmixd_job *job = NULL;
-    prctl(PR_SET_NAME, "muster-pmixd"); // no longer "pmixd standby"
+    prctl(PR_SET_NAME, "pmixd (job)");
     if (is_registered(s, m->nspace))
         err_set(&err, "the namespace %s is registered already", m->nspace);
     else
@@ -205,7 +206,6 @@ int main(void)
     struct server s = {0};
     ERR_AUTO err = ERR_INIT;
     signal(SIGPIPE, SIG_IGN);
-    prctl(PR_SET_NAME, "pmixd standby"); // for ps and top
     if (build(&s, &err) < 0) {
         fprintf(stderr, "muster-pmixd: %s\n", err_text(&err));
         _exit(EXIT_BROKEN);

@@ -7,5 +7,6 @@ include tests/unit/agent.mk
 include tests/unit/launcher.mk
 endif
 include tests/podbox/local.mk
+noinst_SCRIPTS =
 include tests/bench/local.mk
 include tests/mpi/local.mk

@@ -8,7 +8,7 @@ set -euo pipefail
 build=${MUSTER_BUILDDIR:?run this through ./dev bench launch}
 podbox=$build/tests/podbox/podbox
 muster=$build/launcher/muster
-hello=$build/tests/mpi/hello
+hello=$build/tests/bench/hello
 pods=8 rounds=5
 while [ $# -gt 0 ]; do
   case $1 in
@@ -22,42 +22,53 @@ done
 
 work=$(mktemp -d)
 export PODBOX_BED=bench-$$ PODBOX_BIND=$build
-trap '"$podbox" down >/dev/null 2>&1 || true; rm -rf "$work"' EXIT
+clean_up() {
+  "$podbox" down >/dev/null 2>&1 || true
+  rm -rf "$work"
+  [ -z "$acct" ] || { echo $$ >"${acct%/*}/tasks"; rmdir "$acct"; } 2>/dev/null || true
+}
+acct=''
+trap clean_up EXIT
 
 last=$((pods - 1))
 names=$(seq -f 'train-%.0f.train' -s ' ' 0 $last)
-group="--key /root/.ssh --pods train-[0-$last].train"
+group="--key /etc/muster/ssh --pods train-[0-$last].train"
+cold="--key /etc/muster/ssh --hostfile /tmp/hosts.cold"
+key=/etc/muster/ssh/ssh-privatekey
 
+# Two agents a pod: one with a keeper and a PMIx server that stand by, one without (port 7823).
+# sshd serves with the same Ed25519 key, and a floor is there.
 make_bed() {
-  mkdir "$work/key"
-  ssh-keygen -q -t ecdsa -b 521 -m PEM -N '' -C '' -f "$work/key/id_rsa"
-  cp "$work/key/id_rsa.pub" "$work/key/authorized_keys"
+  "$muster" keygen "$work/key" >/dev/null
   "$podbox" volume put key "$work/key" --mode 0600 >/dev/null
-  "$podbox" up "$pods" --name train --secret key:/root/.ssh:0600 >/dev/null
+  "$podbox" up "$pods" --name train --secret key:/etc/muster/ssh:0600 >/dev/null
   local i
   for ((i = 0; i < pods; i++)); do
-    "$podbox" exec "train-$i" -d "$build/agent/musterd" --key /root/.ssh
+    "$podbox" exec "train-$i" -d "$build/agent/musterd"
+    "$podbox" exec "train-$i" -d "$build/agent/musterd" --listen '[::]:7823' --no-standby
     "$podbox" exec "train-$i" -d "$build/tests/bench/floor" serve 7000
     "$podbox" exec "train-$i" mkdir -p /run/sshd
-    "$podbox" exec "train-$i" -d /usr/sbin/sshd -D -f /dev/null -h /root/.ssh/id_rsa \
+    "$podbox" exec "train-$i" -d /usr/sbin/sshd -D -f /dev/null -h $key \
       -o UsePAM=no -o StrictModes=no -o PidFile=none -o MaxStartups=1000 \
-      -o AuthorizedKeysFile=/root/.ssh/authorized_keys
+      -o AuthorizedKeysFile=/etc/muster/ssh/ssh-publickey
   done
 }
 
 # What the leader needs: ssh without questions, hostfiles, and the loop that measures.
 make_leader() {
-  "$podbox" exec train-0 sh -c 'cat >/etc/ssh/ssh_config' <<'EOF'
+  "$podbox" exec train-0 sh -c 'cat >/etc/ssh/ssh_config' <<EOF
 StrictHostKeyChecking no
 UserKnownHostsFile /dev/null
 LogLevel ERROR
-IdentityFile /root/.ssh/id_rsa
+IdentityFile $key
 EOF
   local slots
   for slots in 1 4; do
     for n in $names; do echo "$n slots=$slots"; done |
       "$podbox" exec train-0 sh -c "cat >/tmp/hosts.$slots"
   done
+  for n in $names; do echo "$n slots=1 port=7823"; done |
+    "$podbox" exec train-0 sh -c 'cat >/tmp/hosts.cold'
   for n in $names; do echo "$n"; done | "$podbox" exec train-0 sh -c 'cat >/tmp/hosts'
 }
 
@@ -65,7 +76,8 @@ mpirun="mpirun.openmpi --allow-run-as-root --oversubscribe --mca btl_base_warn_c
 commands=(
   "floor|" # needs the addresses
   "muster true, --pmi none|$muster run -q $group --slots 1 --pmi none true"
-  "muster true, PMIx|$muster run -q $group --slots 1 true"
+  "muster true, PMIx warm|$muster run -q $group --slots 1 --pmi pmix true"
+  "muster true, PMIx cold|$muster run -q $cold --slots 1 --pmi pmix true"
   "pdsh true|pdsh -R ssh -f 64 -w ^/tmp/hosts true"
   "Hydra true|mpiexec.hydra -localhost LEADER -launcher ssh -f /tmp/hosts -ppn 1 -n $pods true"
   "mpirun true|$mpirun --hostfile /tmp/hosts.1 -n $pods true"
@@ -81,20 +93,57 @@ floor_addresses() {
   for ((i = 0; i < pods; i++)); do printf ' %s' "$("$podbox" ip "train-$i")"; done
 }
 
-busy() { awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 }' /proc/stat; }
+# CPU seconds so far of all that this script has started; where there is no cpuacct cgroup, of
+# the whole machine.
+count_cpu() {
+  acct=/sys/fs/cgroup/cpuacct/muster-bench-$$
+  { mkdir "$acct" && echo $$ >"$acct/tasks"; } 2>/dev/null || acct=''
+}
+busy() {
+  if [ -n "$acct" ]; then
+    awk '{ print $1 / 1e9 }' "$acct/cpuacct.usage"
+  else
+    awk '/^cpu / { print ($2 + $3 + $4 + $7 + $8) / 100 }' /proc/stat
+  fi
+}
+
+standing_by() { { grep -lsxe 'pmixd (ready)' /proc/[0-9]*/comm || true; } | wc -l; }
+
+# Until a PMIx server stands by in each pod, and nothing else runs. Seconds it took go to
+# `warm` when a launch was before.
+wait_until_warm() {
+  local start=$EPOCHREALTIME end=$((EPOCHSECONDS + 120))
+  until [ "$(standing_by)" -ge $((others + pods)) ]; do
+    [ $EPOCHSECONDS -lt $end ] || { echo "bench: the agents do not get warm" >&2; exit 1; }
+    sleep 0.02
+  done
+  [ -z "$1" ] || awk -v s="$start" -v e="$EPOCHREALTIME" 'BEGIN { printf "%.3f\n", e - s }' >>"$work/warm"
+  sleep 0.3
+}
+
+# one LABEL COMMAND: its line of figures: label, wall, CPU of the machine, CPU of the ranks.
+one() {
+  local start end cpu rc=0
+  cpu=$(busy)
+  start=$EPOCHREALTIME
+  timeout 300 "$podbox" exec train-0 sh -c "exec $2" >"$work/out" 2>&1 </dev/null || rc=$?
+  end=$EPOCHREALTIME
+  [ "$rc" = 0 ] || { echo "bench: $1 failed with $rc:"; tail -5 "$work/out"; exit 1; } >&2
+  awk -v l="$1" -v s="$start" -v e="$end" -v a="$cpu" -v b="$(busy)" \
+    '/^rank .* CPU/ { ranks += $NF }
+     END { printf "%s|%.4f|%.3f|%.3f\n", l, e - s, b - a, ranks }' "$work/out"
+}
 
 measure() {
-  local round entry label command rc start end cpu
+  local round entry label took_warm=''
   for ((round = 0; round <= rounds; round++)); do # round 0 warms up
     for entry in "${commands[@]}"; do
-      label=${entry%%|*} command=${entry#*|}
-      cpu=$(busy)
-      start=$EPOCHREALTIME rc=0
-      timeout 120 "$podbox" exec train-0 sh -c "exec $command" >"$work/out" 2>&1 </dev/null || rc=$?
-      end=$EPOCHREALTIME
-      [ "$rc" = 0 ] || { echo "bench: $label failed with $rc:"; tail -5 "$work/out"; exit 1; } >&2
-      [ "$round" = 0 ] || awk -v l="$label" -v s="$start" -v e="$end" -v a="$cpu" -v b="$(busy)" \
-        'BEGIN { printf "%s|%.4f|%.2f\n", l, e - s, (b - a) / 100 }'
+      label=${entry%%|*}
+      wait_until_warm "$took_warm"
+      one "$label" "${entry#*|}" >"$work/figure"
+      [ "$round" = 0 ] || cat "$work/figure"
+      took_warm=''
+      [ "$label" != 'muster true, PMIx warm' ] || [ "$round" = 0 ] || took_warm=1
     done
   done >"$work/figures"
 }
@@ -107,9 +156,15 @@ stats() {
 
 median() { stats "$1" "$2" | cut -d' ' -f1; }
 
+# spread FILE: median (min-max) of its lines.
+spread() {
+  sort -n "$1" | awk '{ v[NR] = $1 } END { printf "%.3f (%.3f-%.3f)", v[int((NR + 1) / 2)], v[1], v[NR] }'
+}
+
 report() {
-  printf '%d pods, %d rounds, %s CPUs; wall and whole-machine CPU seconds: median (min-max)\n' \
+  printf '%d pods, %d rounds, %s CPUs; wall and CPU seconds: median (min-max)\n' \
     "$pods" "$rounds" "$(nproc)"
+  [ -n "$acct" ] || echo 'no cpuacct cgroup here: CPU is that of the whole machine'
   local entry label wall wall_min wall_max cpu cpu_min cpu_max
   for entry in "${commands[@]}"; do
     label=${entry%%|*}
@@ -118,13 +173,23 @@ report() {
     printf '  %-30s %7.3f (%.3f-%.3f)   CPU %6.2f (%.2f-%.2f)\n' "$label" \
       "$wall" "$wall_min" "$wall_max" "$cpu" "$cpu_min" "$cpu_max"
   done
+  printf 'warm again after a launch with PMIx: %s s, of them 1 s of waiting\n' "$(spread "$work/warm")"
   echo 'over the floor, (theirs - floor) / (ours - floor):'
   ratio 'muster true, --pmi none' 'pdsh true' 'Hydra true' 'mpirun true'
-  ratio 'muster true, PMIx' 'mpirun true'
+  ratio 'muster true, PMIx warm' 'mpirun true'
+  ratio 'muster true, PMIx cold' 'mpirun true'
   ratio 'muster hello, 1 rank a pod' 'mpirun hello, 1 rank a pod'
   ratio 'muster hello, 4 ranks a pod' 'mpirun hello, 4 ranks a pod'
-  awk -v a="$(median 'muster true, --pmi none' 2)" -v f="$(median floor 2)" \
-    'BEGIN { printf "muster true, --pmi none, is %.2f floors\n", a / f }'
+  awk -v a="$(median 'muster true, --pmi none' 2)" -v f="$(median floor 2)" -v p="$(median 'pdsh true' 2)" \
+    -v h="$(median 'Hydra true' 2)" -v m="$(median 'mpirun true' 2)" 'BEGIN {
+      printf "muster true, --pmi none, is %.2f floors; as it stands mpirun takes %.1f times as long, Hydra %.1f, pdsh %.1f\n",
+        a / f, m / a, h / a, p / a }'
+  local l
+  for l in 'muster hello, 1 rank a pod' 'muster hello, 4 ranks a pod' 'mpirun hello, 4 ranks a pod'; do
+    awk -v l="$l" -v c="$(median "$l" 3)" -v r="$(median "$l" 4)" -v f="$(median floor 3)" 'BEGIN {
+      printf "%s: CPU beyond the floor and the ranks%s own %.2f s, the ranks%s %.2f s: %.2f\n",
+        l, "\047", c - f - r, "\047", r, (c - f - r) / r }'
+  done
 }
 
 ratio() {
@@ -139,6 +204,8 @@ ratio() {
   done
 }
 
+count_cpu
+others=$(standing_by)
 make_bed
 make_leader
 commands[0]="floor|$build/tests/bench/floor ask 7000$(floor_addresses)"

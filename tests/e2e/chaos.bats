@@ -62,6 +62,7 @@ fds_of_agents() {
   RANDOM=${CHAOS_SEED:-$EPOCHSECONDS}
   echo "seed ${CHAOS_SEED:-$EPOCHSECONDS}, a launch takes $launch_ms ms"
   agents_serve
+  wait_for 20 all_stand_by 4
   fds=$(fds_of_agents)
   out=$BATS_TEST_TMPDIR/out
   for ((round = 0; round < ${CHAOS_ROUNDS:-6}; round++)); do

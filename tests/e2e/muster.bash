@@ -46,9 +46,25 @@ lead() { "$podbox" exec train-0 "$@"; }
 
 # processes POD: host pid and command of all but what stands by for the next attempt.
 processes() {
-  local pid command
+  local pid command comm
   "$podbox" ps "$1" 2>/dev/null | while read -r pid command; do
-    grep -qs standby "/proc/$pid/comm" || echo "$pid $command"
+    comm=''
+    read -r comm 2>/dev/null <"/proc/$pid/comm" || true
+    case $command in
+      'musterd keeper '*) [ "$comm" = 'keeper (job)' ] || continue ;;
+      */muster-pmixd) [ "$comm" = 'pmixd (job)' ] || continue ;;
+    esac
+    echo "$pid $command"
+  done
+}
+
+# standing_by POD: host pids of what does, or is about to.
+standing_by() {
+  local pid command comm
+  "$podbox" ps "$1" 2>/dev/null | while read -r pid command; do
+    comm=''
+    read -r comm 2>/dev/null <"/proc/$pid/comm" || true
+    case $comm in 'keeper (ready)' | 'pmixd (ready)') echo "$pid" ;; esac
   done
 }
 
@@ -58,11 +74,21 @@ pids_of() {
   processes "$1" | awk -v p="$2" -v n="${3:-^$}" '$0 ~ p && $0 !~ n { print $1 }'
 }
 
-# job_processes N: what of a job (ranks, keepers, PMIx servers) is left on the pods.
+# all_stand_by N: two keepers in each of the pods, and a PMIx server.
+all_stand_by() {
+  local i
+  for ((i = 0; i < $1; i++)); do
+    [ "$(standing_by "train-$i" | wc -l)" = 3 ] || return 1
+  done
+}
+
+# job_processes N: what of a job (ranks, keepers, PMIx servers) is left on the pods; more kits
+# than stand by count, too.
 job_processes() {
   local i
   for ((i = 0; i < $1; i++)); do
     processes "train-$i" | grep -E 'tests/mpi(ch)?/|keeper|muster-pmixd|rank-' || true
+    "$podbox" ps "train-$i" 2>/dev/null | grep ' musterd keeper ' | tail -n +3
   done
 }
 

@@ -3,7 +3,6 @@
 mpi_tests = %D%/abort %D%/accept %D%/allreduce %D%/die %D%/hang %D%/hello \
 	%D%/publish %D%/ring %D%/spawn
 EXTRA_DIST += %D%/arg.h $(mpi_tests:=.c)
-noinst_SCRIPTS =
 if HAVE_MPICC
 noinst_SCRIPTS += $(mpi_tests)
 CLEANFILES += $(mpi_tests)
