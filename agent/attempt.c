@@ -11,6 +11,7 @@
 
 #include "agent/attempt_internal.h"
 #include "agent/keeper.h"
+#include "agent/modex.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
@@ -293,6 +294,7 @@ void attempt_destroy(struct attempt *at)
     agent_tell_child(at->keeper_child, NULL, NULL);
     if (at->tmpdir != NULL)
         nftw(at->tmpdir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    modex_destroy(at->modex);
     coll_destroy(at->colls);
     coll_route_destroy(at->route);
     for (size_t i = 0; i < at->nworlds; i++)

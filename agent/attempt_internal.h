@@ -46,6 +46,8 @@ struct attempt {
     bool pmix_used;    // a rank has called MPI_Init, over PMIx or PMI-1
     int pmi_sock;      // takes the ranks' PMI sockets to the keeper; -1: no keeper
 
+    struct modex *modex; // that other pods ask of our ranks
+
     struct coll_route *route;
     struct coll_table *colls;
 
@@ -104,6 +106,9 @@ void attempt_pmix_setup(struct attempt *at, const struct attempt_world *w);
 void attempt_pmix_frame(struct attempt *at, const struct frame *f); // from above
 // The first world, or a further one.
 int attempt_coll_add(struct attempt *at, const Muster__Prepare *p, struct err *err);
+// A local rank has ended: what others ask of it is answered.
+void attempt_pmix_rank_gone(struct attempt *at, const struct attempt_world *w,
+                            const struct attempt_rank *r);
 // muster-pmixd is gone, and the keeper lives: it ended by itself.
 void attempt_pmix_lost(struct attempt *at);
 

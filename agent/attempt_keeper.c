@@ -73,6 +73,7 @@ static void on_exited(struct attempt *at, const struct frame *f)
     const struct attempt_world *w = attempt_world_of(at, m->rank);
     if (w->pmi1 != NULL)
         pmi1_drain(w->pmi1, (size_t)(r - w->ranks)); // aborted, or finalized?
+    attempt_pmix_rank_gone(at, w, r);
     if (m->status != 0 || at->pmixd == NULL || r->finalized) {
         send_exit(at, r);
         return;
