@@ -12,6 +12,7 @@
 #include "agent/attempt_internal.h"
 #include "agent/keeper.h"
 #include "agent/modex.h"
+#include "agent/warm.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
@@ -87,6 +88,8 @@ void attempt_event(struct attempt *at, enum attempt_event ev)
               attempt_state_name(at->state), attempt_event_name(ev),
               attempt_state_name(to));
     at->state = to;
+    if (to == ATTEMPT_STOPPED)
+        warm_again(agent_warm(session_agent(at->session)));
     attempt_arm_bound(at);
 }
 

@@ -39,10 +39,15 @@ static void leave(struct place *p)
     p->child = NULL;
 }
 
-static void fill_later(struct warm *w)
+static void fill_in(struct warm *w, uint64_t ms)
 {
     if (w->begun)
-        loop_timer_arm(w->fill, WARM_PAUSE_MS);
+        loop_timer_arm(w->fill, ms);
+}
+
+void warm_again(struct warm *w)
+{
+    fill_in(w, WARM_PAUSE_MS);
 }
 
 static void on_gone(void *arg, int status)
@@ -50,7 +55,7 @@ static void on_gone(void *arg, int status)
     struct place *p = arg;
     kit_close(&p->kit);
     leave(p);
-    fill_later(p->warm);
+    fill_in(p->warm, WARM_PAUSE_MS);
 }
 
 static void on_ready(evutil_socket_t fd, short what, void *arg)
@@ -110,7 +115,7 @@ struct agent_child *warm_take(struct warm *w, bool pmixd, struct kit *kit,
                               agent_child_fn gone, void *arg, struct err *err)
 {
     struct agent_child *child = take(&w->places[pmixd ? WITH_PMIXD : PLAIN], kit);
-    fill_later(w);
+    fill_in(w, WARM_RUN_MS);
     if (child != NULL)
         agent_tell_child(child, gone, arg);
     else if (start(w, pmixd, kit, err) == 0)
@@ -131,7 +136,7 @@ struct warm *warm_create(struct agent *a)
 void warm_begin(struct warm *w)
 {
     w->begun = true;
-    fill_later(w);
+    fill_in(w, WARM_PAUSE_MS);
 }
 
 void warm_destroy(struct warm *w)

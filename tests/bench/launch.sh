@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ./dev bench launch [--pods N] [--rounds R]: how long a launch takes, beside mpirun, Hydra and
+# ./dev bench launch [--pods N] [--rounds R] [--only PATTERN]: how long a launch takes, beside mpirun, Hydra and
 # pdsh on the same emulated pods in the same run, over the floor (a bare TCP message to each
 # pod, posix_spawn of `true` there, an answer). Rounds are interleaved, so that a machine that
 # slows down slows all of them; figures are medians with min and max, and ratios.
@@ -9,12 +9,13 @@ build=${MUSTER_BUILDDIR:?run this through ./dev bench launch}
 podbox=$build/tests/podbox/podbox
 muster=$build/launcher/muster
 hello=$build/tests/bench/hello
-pods=8 rounds=5
+pods=8 rounds=5 only=
 while [ $# -gt 0 ]; do
   case $1 in
     --pods) pods=$2 ;;
     --rounds) rounds=$2 ;;
-    *) echo "bench launch: what is $1? --pods N, --rounds R" >&2; exit 2 ;;
+    --only) only=$2 ;; # rows whose name has this (grep -E); the floor always
+    *) echo "bench launch: what is $1? --pods N, --rounds R, --only PATTERN" >&2; exit 2 ;;
   esac
   shift 2
 done
@@ -107,7 +108,14 @@ busy() {
   fi
 }
 
-standing_by() { { grep -lsxe 'pmixd (ready)' /proc/[0-9]*/comm || true; } | wc -l; }
+# How many PMIx servers stand by, of those that this script has started where that is known.
+standing_by() {
+  if [ -n "$acct" ]; then
+    sed 's,.*,/proc/&/comm,' "$acct/cgroup.procs" | { xargs grep -lsxe 'pmixd (ready)' || true; }
+  else
+    grep -lsxe 'pmixd (ready)' /proc/[0-9]*/comm || true
+  fi | wc -l
+}
 
 # Until a PMIx server stands by in each pod, and nothing else runs. Seconds it took go to
 # `warm` when a launch was before.
@@ -173,19 +181,20 @@ report() {
     printf '  %-30s %7.3f (%.3f-%.3f)   CPU %6.2f (%.2f-%.2f)\n' "$label" \
       "$wall" "$wall_min" "$wall_max" "$cpu" "$cpu_min" "$cpu_max"
   done
-  printf 'warm again after a launch with PMIx: %s s, of them 1 s of waiting\n' "$(spread "$work/warm")"
+  [ ! -s "$work/warm" ] || printf 'warm again after a launch with PMIx: %s s, of them 1 s of waiting\n' "$(spread "$work/warm")"
   echo 'over the floor, (theirs - floor) / (ours - floor):'
   ratio 'muster true, --pmi none' 'pdsh true' 'Hydra true' 'mpirun true'
   ratio 'muster true, PMIx warm' 'mpirun true'
   ratio 'muster true, PMIx cold' 'mpirun true'
   ratio 'muster hello, 1 rank a pod' 'mpirun hello, 1 rank a pod'
   ratio 'muster hello, 4 ranks a pod' 'mpirun hello, 4 ranks a pod'
-  awk -v a="$(median 'muster true, --pmi none' 2)" -v f="$(median floor 2)" -v p="$(median 'pdsh true' 2)" \
+  [ -n "$only" ] || awk -v a="$(median 'muster true, --pmi none' 2)" -v f="$(median floor 2)" -v p="$(median 'pdsh true' 2)" \
     -v h="$(median 'Hydra true' 2)" -v m="$(median 'mpirun true' 2)" 'BEGIN {
       printf "muster true, --pmi none, is %.2f floors; as it stands mpirun takes %.1f times as long, Hydra %.1f, pdsh %.1f\n",
         a / f, m / a, h / a, p / a }'
   local l
   for l in 'muster hello, 1 rank a pod' 'muster hello, 4 ranks a pod' 'mpirun hello, 4 ranks a pod'; do
+    [ -n "$(median "$l" 2)" ] || continue
     awk -v l="$l" -v c="$(median "$l" 3)" -v r="$(median "$l" 4)" -v f="$(median floor 3)" 'BEGIN {
       printf "%s: CPU beyond the floor and the ranks%s own %.2f s, the ranks%s %.2f s: %.2f\n",
         l, "\047", c - f - r, "\047", r, (c - f - r) / r }'
@@ -196,6 +205,7 @@ ratio() {
   local ours=$1 theirs
   shift
   for theirs in "$@"; do
+    [ -n "$(median "$ours" 2)" ] && [ -n "$(median "$theirs" 2)" ] || continue
     awk -v o="$(median "$ours" 2)" -v t="$(median "$theirs" 2)" -v f="$(median floor 2)" \
       -v oc="$(median "$ours" 3)" -v tc="$(median "$theirs" 3)" -v fc="$(median floor 3)" \
       -v on="$ours" -v tn="$theirs" \
@@ -211,5 +221,8 @@ make_leader
 commands[0]="floor|$build/tests/bench/floor ask 7000$(floor_addresses)"
 # Hydra's proxies call back by this name; "train-0" alone is none in DNS.
 commands=("${commands[@]//LEADER/$("$podbox" ip train-0)}")
+if [ -n "$only" ]; then
+  mapfile -t commands < <(printf '%s\n' "${commands[@]}" | grep -E "^floor\||^[^|]*($only)")
+fi
 measure
 report

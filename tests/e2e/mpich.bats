@@ -38,6 +38,14 @@ ended() { [ "$status" = 0 ] || [ "$status" = 124 ]; }
   done
 }
 
+@test "MPI_Publish_name, Lookup_name, Unpublish_name over PMI-1" {
+  for pmi in pmi1 auto; do
+    run timeout 60 "$muster" run --pmi "$pmi" -n 4 "$mpich/publish"
+    [ "$status" = 0 ]
+    [ "$(grep -c '^rank [0-3] of 4: names right$' <<<"$output")" = 4 ]
+  done
+}
+
 @test "with --pmi pmix MPICH ranks are alone: the right --pmi matters" {
   run timeout 60 "$muster" run --pmi pmix -n 2 "$mpich/hello"
   [ "$(grep -c 'rank 0 of 1 on' <<<"$output")" = 2 ]
