@@ -23,7 +23,7 @@ static int make_map(struct job *j, struct err *err)
     }
     // Without a group nobody said how much this machine may be used: as much as asked.
     rq.oversubscribe = rq.oversubscribe || j->local;
-    return map_block(m, j->group.n, &rq, &j->map, err);
+    return map_ranks(m, j->group.n, &rq, &j->map, err);
 }
 
 static int seat(struct job *j, struct err *err)
@@ -99,10 +99,9 @@ static char *ranks_text(const struct job *j, uint32_t member)
     for (uint32_t i = 0; i < j->map.npositions; i++)
         if (j->map.positions[i].member == member)
             p = &j->map.positions[i];
-    if (p != NULL && p->count == 1)
-        return xasprintf("rank %u is", p->first);
+    CLEANUP_FREE char *own = p != NULL ? map_ranks_text(p) : NULL;
     if (p != NULL)
-        return xasprintf("ranks %u-%u are", p->first, p->first + p->count - 1);
+        return xasprintf("%s %s", own, p->count == 1 ? "is" : "are");
     for (uint32_t r = 0; r < j->nranks; r++)
         spawned += j->ranks[r].member == member && !j->ranks[r].exited ? 1 : 0;
     return spawned == 0   ? xstrdup("no rank is")

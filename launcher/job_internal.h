@@ -77,7 +77,8 @@ struct job {
     unsigned interrupts;
     uint64_t stop_ms; // when STOP was sent
     uint64_t printed; // bytes of output that came
-    uint64_t drained; // as `printed`, when the drain's timer was armed
+    uint64_t drained; // of it and of output_passed(), when the drain's timer was armed
+    bool gave_up;     // output that was not written in time
 
     struct event *wait_timer; // bound of discover and connect, of prepare, of start
     struct event *stop_timer; // bound of stop, drain and close

@@ -59,9 +59,7 @@ static Muster__Position *make_position(const struct roll *roll,
     p->address = xstrdup(roll->members[at->member].address);
     p->node = xstrdup(node);
     p->n_ranks = at->count;
-    p->ranks = xcalloc(at->count, sizeof *p->ranks);
-    for (uint32_t i = 0; i < at->count; i++)
-        p->ranks[i] = at->first + i;
+    p->ranks = xmemdup(at->ranks, at->count * sizeof *at->ranks);
     return p;
 }
 

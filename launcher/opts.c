@@ -43,8 +43,11 @@ static const struct argp_option options[] = {
     {NULL, 'n', "N", 0, "Number of ranks (default: one for each slot)", 2},
     {"np", 'n', NULL, OPTION_ALIAS, NULL, 2},
     {"ppn", KEY_PPN, "K", 0, "K ranks on each member", 2},
-    {"map-by", KEY_MAP_BY, "slot|ppr:K:node", 0,
-     "As mpirun: by slots (the default), or K ranks on each member", 2},
+    {"map-by", KEY_MAP_BY, "slot|node|ppr:K:node", 0,
+     "As mpirun: fill the members' slots in order (the default), go round the members, "
+     "or "
+     "K ranks on each",
+     2},
     {"oversubscribe", KEY_OVERSUBSCRIBE, NULL, 0, "Allow more ranks than slots", 2},
     {"members", KEY_MEMBERS, "M", 0,
      "The group has M members (--dns: how many to wait for)", 2},
@@ -138,10 +141,11 @@ static void take_stdin(struct argp_state *state, struct opts *o, const char *tex
 static void take_map_by(struct argp_state *state, struct opts *o, const char *text)
 {
     const char *end = strrchr(text, ':');
-    if (strcmp(text, "slot") == 0)
+    o->map.by_node = strcmp(text, "node") == 0;
+    if (o->map.by_node || strcmp(text, "slot") == 0)
         return;
     if (strncmp(text, "ppr:", 4) != 0 || end == text + 3 || strcmp(end, ":node") != 0)
-        argp_error(state, "--map-by %s: slot or ppr:K:node", text);
+        argp_error(state, "--map-by %s: slot, node or ppr:K:node", text);
     CLEANUP_FREE char *k =
         xstrndup(text + 4, end > text + 4 ? (size_t)(end - text - 4) : 0);
     o->map.ppn = number(state, "--map-by ppr", k, 1, 65536);

@@ -1,7 +1,7 @@
 # Small unmodified MPI programs for the end-to-end tests, built by Open MPI's compiler and
 # a second time, into tests/mpich, by MPICH's.
 mpi_tests = %D%/abort %D%/accept %D%/allreduce %D%/die %D%/hang %D%/hello \
-	%D%/publish %D%/ring %D%/spawn
+	%D%/mortal %D%/publish %D%/ring %D%/spawn
 EXTRA_DIST += %D%/arg.h $(mpi_tests:=.c)
 if HAVE_MPICC
 noinst_SCRIPTS += $(mpi_tests)
