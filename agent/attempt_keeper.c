@@ -15,6 +15,7 @@
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
+#include "wire/apps.h"
 #include "wire/msg.h"
 
 enum {
@@ -252,15 +253,6 @@ int attempt_keeper_start(struct attempt *at, struct err *err)
     return 0;
 }
 
-// Moves a vector's strings into a message's field.
-static char **take_strings(struct strv *from, size_t *n)
-{
-    *n = from->n;
-    char **v = from->v;
-    *from = (struct strv)STRV_INIT;
-    return v;
-}
-
 static Muster__Program *make_program(const struct attempt *at,
                                      const struct attempt_world *w,
                                      const struct rank_env *e, size_t i)
@@ -272,19 +264,10 @@ static Muster__Program *make_program(const struct attempt *at,
     m->path = xstrdup(w->programs[i]);
     m->wdir = xstrdup(app->wdir);
     strv_add_all(&args, app->argv, app->n_argv);
-    m->argv = take_strings(&args, &m->n_argv);
+    m->argv = strv_take(&args, &m->n_argv);
     rank_env_common(e, app, conf_of(at)->environ, &common);
-    m->env = take_strings(&common, &m->n_env);
+    m->env = strv_take(&common, &m->n_env);
     return m;
-}
-
-// Which of the apps a rank of the world runs: they have the ranks in order.
-static uint32_t app_of(const Muster__Prepare *p, uint32_t rank)
-{
-    uint32_t app = 0;
-    for (uint32_t end = p->apps[0]->ranks; rank >= end && app + 1 < p->n_apps;)
-        end += p->apps[++app]->ranks;
-    return app;
 }
 
 static Muster__SpawnRank *make_rank(const struct attempt_world *w,
@@ -295,11 +278,11 @@ static Muster__SpawnRank *make_rank(const struct attempt_world *w,
     Muster__SpawnRank *m = xmalloc(sizeof *m);
     muster__spawn_rank__init(m);
     m->rank = w->prepare->first + rank;
-    m->program = app_of(w->prepare, rank);
+    m->program = apps_of(w->prepare, rank);
     uint32_t who = w->prepare->input;
     m->input = who == UINT32_MAX || (who > 0 && who - 1 == rank);
     rank_env_rank(e, i, &own);
-    m->env = take_strings(&own, &m->n_env);
+    m->env = strv_take(&own, &m->n_env);
     return m;
 }
 

@@ -293,9 +293,8 @@ void attempt_pmix_frame(struct attempt *at, const struct frame *f)
 {
     if (f->kind == FRAME_COLL_DONE)
         coll_result(at, f);
-    else if (attempt_pmi1_answer(at, f))
-        return;
-    else if (at->pmixd == NULL || (f->kind == FRAME_MODEX && !accept_modex(at, f)) ||
+    else if (attempt_pmi1_answer(at, f) || at->pmixd == NULL ||
+             (f->kind == FRAME_MODEX && !accept_modex(at, f)) ||
              (f->kind == FRAME_NOTIFY && is_ours(at, f)))
         return;
     else

@@ -10,6 +10,7 @@
 #include "agent/pmi1_map.h"
 #include "agent/pmi1_spawn.h"
 #include "common/mem.h"
+#include "wire/apps.h"
 #include "wire/msg.h"
 
 enum { WHY_MAX = 400 }; // of a reason in a reply
@@ -52,15 +53,6 @@ struct pmi1_serve {
 
 static const char mapping_key[] = "PMI_process_mapping";
 
-// The apps have a world's ranks in order.
-static uint32_t app_of(const Muster__Prepare *p, uint32_t rank)
-{
-    uint32_t app = 0, end = p->n_apps > 0 ? p->apps[0]->ranks : UINT32_MAX;
-    while (rank >= end && app + 1 < p->n_apps)
-        end += p->apps[++app]->ranks;
-    return app;
-}
-
 struct pmi1_serve *pmi1_serve_create(const Muster__Prepare *prepare, size_t self,
                                      const struct pmi1_serve_ops *ops, void *arg)
 {
@@ -72,7 +64,7 @@ struct pmi1_serve *pmi1_serve_create(const Muster__Prepare *prepare, size_t self
     s->nlocal = prepare->positions[self]->n_ranks;
     s->locals = xcalloc(s->nlocal, sizeof *s->locals);
     for (size_t i = 0; i < s->nlocal; i++)
-        s->locals[i].app = app_of(prepare, prepare->positions[self]->ranks[i]);
+        s->locals[i].app = apps_of(prepare, prepare->positions[self]->ranks[i]);
     s->kvs = pmi1_kvs_create(PMI1_KVS_BYTES_MAX);
     pmi1_kvs_merge(s->kvs, prepare->pmi1_kvs.data, prepare->pmi1_kvs.len, NULL);
     CLEANUP_FREE char *map =

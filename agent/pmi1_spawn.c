@@ -29,24 +29,6 @@ static long count(const struct strv *part, const char *key)
     return n > (long)part->n ? (long)part->n : n;
 }
 
-static char **take_strings(struct strv *from, size_t *n)
-{
-    *n = from->n;
-    char **v = from->v;
-    *from = (struct strv)STRV_INIT;
-    return v;
-}
-
-static void split(struct strv *out, const char *list)
-{
-    for (const char *p = list; *p != '\0';) {
-        size_t n = strcspn(p, ",");
-        if (n > 0)
-            strv_add_steal(out, xstrndup(p, n));
-        p += n + (p[n] == ',' ? 1 : 0);
-    }
-}
-
 static void take_info(Muster__App *app, struct strv *hosts, const struct strv *part)
 {
     for (long i = 0, n = count(part, "info_num"); i < n; i++) {
@@ -55,7 +37,7 @@ static void take_info(Muster__App *app, struct strv *hosts, const struct strv *p
         if (key == NULL || value == NULL)
             continue;
         if (strcmp(key, "host") == 0) {
-            split(hosts, value);
+            strv_add_split(hosts, value, ',');
         } else if (strcmp(key, "wdir") == 0) {
             if (app->wdir != protobuf_c_empty_string)
                 free(app->wdir);
@@ -81,7 +63,7 @@ static Muster__App *take_app(const struct strv *part, struct strv *hosts,
     }
     Muster__App *app = xmalloc(sizeof *app);
     muster__app__init(app);
-    app->argv = take_strings(&argv, &app->n_argv);
+    app->argv = strv_take(&argv, &app->n_argv);
     app->ranks = (uint32_t)ranks;
     take_info(app, hosts, part);
     return app;
@@ -119,6 +101,6 @@ Muster__SpawnRequest *pmi1_spawn_request(const struct pmi1_cmd *cmd, struct err 
         m->n_apps++;
     }
     take_preput(m, &cmd->parts[0]);
-    m->hosts = take_strings(&hosts, &m->n_hosts);
+    m->hosts = strv_take(&hosts, &m->n_hosts);
     return m;
 }

@@ -7,10 +7,6 @@ mpi4py=$MUSTER_BUILDDIR/mpi4py
 python=$mpi4py/venv/bin/python
 suite=$mpi4py/test/main.py
 
-# What Open MPI needs for many ranks on few cores, and files that all pods see (MPI-IO, and
-# programs that the suite writes to spawn them).
-suite_env=(OMPI_MCA_mpi_yield_when_idle=1 PYTHONUNBUFFERED=1 TMPDIR)
-
 # mpi4py_make: once; says why it cannot. MPICH 5 has a venv of its own: PyPI's MPIs all want
 # to be the one of their venv.
 mpi4py_make() {
@@ -35,10 +31,10 @@ mpi4py_make() {
   }
 }
 
-# mpi4py_pods N: a bed with agents and $shared, a directory that all pods write.
+# mpi4py_pods N: a bed with agents and $shared, a directory that all pods write: for MPI-IO,
+# and for programs that the suite writes to spawn them.
 mpi4py_pods() {
   shared=$BATS_TEST_TMPDIR/shared
   mkdir -p "$shared"
   agents_up "$1" --share "$shared"
-  export TMPDIR=$shared
 }

@@ -33,7 +33,7 @@ all_ok() {
 
 @test "Open MPI, 1 a pod: spawn, accept and connect, publish" {
   mpi4py_pods 4
-  suite "$python" --slots 1 -- -i 'test_(spawn|dynproc)'
+  suite "$python" --slots 1 -- -i 'test_(spawn|dynproc)' -x Multiple
   [ "$status" = 0 ]
   all_ok 4
 }
