@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# ./dev parity mpi4py [PPN...]: mpi4py's own test suite, whole, on 4 emulated pods with Open MPI,
+# ./dev parity mpi4py [PPNS [GROUP...]]: mpi4py's own test suite, whole, on 4 emulated pods with Open MPI,
 # under muster and under mpirun over ssh on the same pods.
 #
 # In groups, so that one that dies or hangs does not hide the others. What fails under muster and
 # not under mpirun is a failure of this script; what fails under both is the MPI's own and is
-# printed. Takes half an hour on two cores.
+# printed. PPNS ("1 2") is ranks a pod; a GROUP is a pattern of module names. All takes half
+# an hour on two cores.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -27,6 +28,8 @@ groups=(test_spawn test_dynproc test_util 'test_(io|file)' 'test_(rma|win)' test
   'test_cco_(buf|nb_buf)' 'test_cco_(vec|nb_vec)' 'test_cco_(obj|pr|ngh)'
   'test_(a|b|comm|cff|cty|dat|doc|env|err|exc|g|h|inf|mpi|obj|op|pa|pic|req|s[eu]|sta|th|to|ul)')
 
+ppns=${1:-1 2}
+[ $# -lt 2 ] || groups=("${@:2}")
 export PODBOX_BED=parity-$$
 trap 'pb down >/dev/null 2>&1 || true; rm -rf "$work"' EXIT
 
@@ -93,16 +96,14 @@ why=$(bed_missing)
 mpi4py_make || exit 77
 make_bed
 bad=0
-for ppn in "${@:-1 2}"; do
-  for p in $ppn; do
-    for ((g = 0; g < ${#groups[@]}; g++)); do
-      one muster "$p" $g
-      one mpirun "$p" $g
-    done
-    ours=$(comm -23 <(failed muster "$p") <(failed mpirun "$p"))
-    echo "fail under both, $p a pod: $(comm -12 <(failed muster "$p") <(failed mpirun "$p") | tr '\n' ' ')"
-    echo "fail under mpirun alone, $p a pod: $(comm -13 <(failed muster "$p") <(failed mpirun "$p") | tr '\n' ' ')"
-    [ -z "$ours" ] || { echo "fail under muster alone, $p a pod: $ours"; bad=1; }
+for p in $ppns; do
+  for ((g = 0; g < ${#groups[@]}; g++)); do
+    one muster "$p" $g
+    one mpirun "$p" $g
   done
+  ours=$(comm -23 <(failed muster "$p") <(failed mpirun "$p"))
+  echo "fail under both, $p a pod: $(comm -12 <(failed muster "$p") <(failed mpirun "$p") | tr '\n' ' ')"
+  echo "fail under mpirun alone, $p a pod: $(comm -13 <(failed muster "$p") <(failed mpirun "$p") | tr '\n' ' ')"
+  [ -z "$ours" ] || { echo "fail under muster alone, $p a pod: $ours"; bad=1; }
 done
 exit $bad
