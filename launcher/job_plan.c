@@ -29,6 +29,8 @@ Muster__Attach *job_plan_attach(const struct roll *roll, const struct members *m
     muster__attach__init(a);
     a->fanout = o->fanout;
     a->orphan_grace_ms = o->orphan_grace_ms;
+    a->link_grace_ms =
+        o->link_grace_ms < o->orphan_grace_ms ? o->link_grace_ms : o->orphan_grace_ms;
     a->connect_ms = o->wait_ms;
     a->job_key = xstrdup(roll->job_key);
     a->n_members = roll->nmembers;

@@ -29,6 +29,7 @@ enum {
     KEY_WAIT,
     KEY_GRACE,
     KEY_ORPHAN_GRACE,
+    KEY_LINK_GRACE,
     KEY_FANOUT,
     KEY_TAG,
     KEY_MAP_BY,
@@ -64,6 +65,8 @@ static const struct argp_option options[] = {
     {"grace", KEY_GRACE, "SECONDS", 0, "Between SIGTERM and SIGKILL (default: 10)", 4},
     {"orphan-grace", KEY_ORPHAN_GRACE, "SECONDS", 0,
      "How long agents keep the ranks of a launcher that is gone (default: 10)", 4},
+    {"link-grace", KEY_LINK_GRACE, "SECONDS", 0,
+     "How long a member whose connection is lost may come back (default: 5)", 4},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0,
      "Stop the job after so long, counted from the start of the ranks; exit code 124",
      4},
@@ -182,6 +185,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_ORPHAN_GRACE:
         o->orphan_grace_ms = seconds(state, "--orphan-grace", arg);
         return 0;
+    case KEY_LINK_GRACE:
+        o->link_grace_ms = seconds(state, "--link-grace", arg);
+        return 0;
     case KEY_FANOUT: o->fanout = number(state, "--fanout", arg, 1, 65536); return 0;
     case KEY_TIMEOUT: o->timeout_ms = seconds(state, "--timeout", arg); return 0;
     case KEY_MAP_BY: take_map_by(state, o, arg); return 0;
@@ -249,6 +255,7 @@ int opts_parse(struct opts *o, int argc, char **argv, int *code)
                        .wait_ms = 300000,
                        .grace_ms = 10000,
                        .orphan_grace_ms = 10000,
+                       .link_grace_ms = 5000,
                        .fanout = TREE_FANOUT_DEFAULT};
     source_opts_init(&o->from);
     via_opts_init(&o->via);

@@ -36,6 +36,8 @@ enum frame_kind {
     FRAME_PING = 3,      // h no body; also carries ack
     FRAME_BYE = 4,       // h no body: sender sends nothing more
     FRAME_BYE_ACK = 5,   // h no body
+    FRAME_ACK = 6,       // h Received: what came so far
+    FRAME_RESUMED = 7,   // h Received: the answer to a HELLO with `resume`
     FRAME_ATTACH = 10,   // d Attach: you are this vertex; dial your children
     FRAME_ATTACHED = 11, // u Attached: a vertex of the subtree is there
     FRAME_LOST = 12, // u Lost: a vertex of the subtree cannot be reached or went away

@@ -44,7 +44,8 @@ static Muster__Prepare *plan(const struct roll *roll, struct opts *o)
 
 Test(job_plan, attach_lists_all_members_with_literals_and_ports)
 {
-    struct opts o = {.fanout = 64, .orphan_grace_ms = 5, .wait_ms = 7};
+    struct opts o = {
+        .fanout = 64, .orphan_grace_ms = 5, .link_grace_ms = 9, .wait_ms = 7};
     MEMBERS_AUTO m = MEMBERS_INIT;
     two_members(&m, "10.0.0.1", "10.0.0.2");
     struct roll *roll = roll_create("key", 1, &m);
@@ -53,6 +54,7 @@ Test(job_plan, attach_lists_all_members_with_literals_and_ports)
     cr_assert_str_eq(a->members[0]->address, "10.0.0.1");
     cr_assert_eq(a->members[0]->port, MEMBERS_DEFAULT_PORT);
     cr_assert_eq(a->members[1]->port, 2222);
+    cr_assert_eq(a->link_grace_ms, 5, "no more than the orphan grace");
     msg_free(a);
     roll_destroy(roll);
 }
