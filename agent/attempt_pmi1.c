@@ -19,7 +19,7 @@ static uint64_t asked_id(const struct attempt_world *w, size_t local)
 
 static void said(struct attempt_world *w, size_t local, bool finalized)
 {
-    attempt_rank_said(w->attempt, &w->ranks[local], finalized);
+    attempt_rank_said(w->attempt, &w->ranks[local], finalized, NULL);
 }
 
 static void on_connected(void *arg, size_t local)

@@ -475,6 +475,7 @@ void job_destroy(struct job *j)
     verdict_free(&j->verdict);
     free(j->ranks);
     strv_free(&j->findings);
+    free(j->libpmix);
     free(j->lost_output);
     free(j->nspace);
     free(j->key);

@@ -72,6 +72,8 @@ struct job {
     size_t nworlds;
     bool crowded; // was told: spawned ranks found no free slots
     bool pmix_used;
+    char *libpmix; // version that ranks were the first to bring; NULL: none so far
+    uint32_t libpmix_from; // vertex of these
     uint32_t master_port;
     struct strv findings; // of pods, that were told
     unsigned interrupts;

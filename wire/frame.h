@@ -58,7 +58,7 @@ enum frame_kind {
     FRAME_MODEX = 42,         // r Modex: direct modex request
     FRAME_MODEX_DONE = 43,    // r Modex: its answer
     FRAME_ABORT = 44,         // u Abort: a rank called abort
-    FRAME_PMIX_USED = 45,     // u no body: a rank of this vertex has connected to PMIx
+    FRAME_PMIX_USED = 45,     // u PmixUsed: a rank of this vertex has connected to PMIx
     FRAME_NAMES = 46,         // u Names: publish, lookup, unpublish
     FRAME_NAMES_DONE = 47,    // r NamesDone: its answer
     FRAME_SPAWN_REQUEST = 48, // u SpawnRequest: a rank starts a further world
