@@ -281,7 +281,7 @@ lines_are_whole() {
   run ! cmp -s "$BATS_TEST_TMPDIR/hostfile.a" "$BATS_TEST_TMPDIR/hostfile.b"
   for ((i = 0; i < kills; i++)); do
     after=$(printf '0.%03d' $((RANDOM % span + 1)))
-    bring "$state" timeout --foreground -s KILL "$after" && rc=0 || rc=$?
+    bring "$state" timeout --foreground --preserve-status -s KILL "$after" && rc=0 || rc=$?
     [ "$rc" = 0 ] || [ "$rc" = 137 ]
     [ "$rc" = 0 ] || hits=$((hits + 1))
     lines_are_whole
