@@ -39,8 +39,8 @@ static void split(const char *text, size_t len, size_t cut, struct hosts_lines *
 
 static bool can_follow(enum hosts_kind kind)
 {
-    return kind == HOSTS_SLOT || kind == HOSTS_BLANK || kind == HOSTS_HOLE ||
-           kind == HOSTS_ENDS;
+    return kind == HOSTS_SLOT || kind == HOSTS_RETIRED || kind == HOSTS_BLANK ||
+           kind == HOSTS_HOLE || kind == HOSTS_ENDS;
 }
 
 // From `i` on, the last slot or END among lines that look like ours; `none` when there is
@@ -49,7 +49,7 @@ static size_t last_of_run(const struct hosts_lines *l, size_t i, size_t none)
 {
     size_t last = none;
     for (; i < l->n && can_follow(l->v[i].kind); i++)
-        if (l->v[i].kind == HOSTS_SLOT || l->v[i].kind == HOSTS_ENDS)
+        if (l->v[i].kind != HOSTS_BLANK && l->v[i].kind != HOSTS_HOLE)
             last = i;
     return last;
 }
@@ -114,7 +114,7 @@ static void take_line(struct hosts_block *b, const struct hosts_line *line)
         if (b->end.len > 0)
             hosts_lines_add(&b->rubbish, &b->end);
         b->end = *line;
-    } else if (line->kind == HOSTS_SLOT && !crosses) {
+    } else if ((line->kind == HOSTS_SLOT || line->kind == HOSTS_RETIRED) && !crosses) {
         hosts_lines_add(&b->slots, line);
     } else if (line->kind == HOSTS_BLANK) {
         if (!crosses && line->len >= hosts_line_width(1))

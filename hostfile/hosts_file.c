@@ -8,18 +8,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/loop.h"
 #include "common/mem.h"
 #include "hostfile/hosts_block.h"
 #include "hostfile/hosts_diff.h"
 #include "hostfile/hosts_plan.h"
 #include "hostfile/slurp.h"
 
-enum { TRIES = 3 }; // a foreign write may come between ours and reading it back
+enum {
+    TRIES = 3,      // a foreign write may come between ours and reading it back
+    REST_MS = 1000, // longer than anybody stops in the middle of a line
+};
+
+struct resting {
+    size_t off;
+    uint64_t since;
+};
 
 struct hosts_file {
     char *path;
     int fd;
-    struct buf image; // the file as it was when it was as wanted
+    struct buf image;        // the file as it was when it was as wanted
+    struct resting *resting; // retired lines, the oldest first
+    size_t nresting;
 };
 
 // ---- errors -----------------------------------------------------------------------
@@ -89,6 +100,7 @@ void hosts_file_close(struct hosts_file *f)
     if (f->fd >= 0)
         close(f->fd);
     buf_free(&f->image);
+    free(f->resting);
     free(f->path);
     free(f);
     errno = saved;
@@ -209,6 +221,38 @@ static int write_plan(struct hosts_file *f, const struct hosts_plan *p, size_t s
     return 0;
 }
 
+static int by_offset(const void *a, const void *b)
+{
+    const size_t *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+static void list_resting(struct hosts_file *f, struct hosts_offsets *out)
+{
+    size_t rested = 0;
+    uint64_t now = loop_now_ms();
+    while (rested < f->nresting && now - f->resting[rested].since >= REST_MS)
+        rested++;
+    if (rested > 0) {
+        f->nresting -= rested;
+        memmove(f->resting, f->resting + rested, f->nresting * sizeof *f->resting);
+    }
+    for (size_t i = 0; i < f->nresting; i++)
+        hosts_offsets_add(out, f->resting[i].off);
+    if (out->n > 1)
+        qsort(out->v, out->n, sizeof *out->v, by_offset);
+}
+
+static void let_rest(struct hosts_file *f, const struct hosts_offsets *retired)
+{
+    if (retired->n == 0)
+        return;
+    f->resting = xrealloc(f->resting, f->nresting + retired->n, sizeof *f->resting);
+    for (size_t i = 0; i < retired->n; i++)
+        f->resting[f->nresting++] =
+            (struct resting){.off = retired->v[i], .since = loop_now_ms()};
+}
+
 static bool has_block(const struct buf *b)
 {
     return memmem(buf_data(b), buf_len(b), HOSTS_BEGIN, strlen(HOSTS_BEGIN)) != NULL;
@@ -232,7 +276,11 @@ static enum hosts_result try_sync(struct hosts_file *f, const struct hosts_want 
     const char *text = (const char *)buf_data(&now);
     size_t cut = hosts_block_cut(text, buf_len(&now), (const char *)buf_data(&f->image),
                                  buf_len(&f->image));
-    hosts_plan(text, buf_len(&now), cut, want, &plan);
+    struct hosts_offsets resting = {0};
+    list_resting(f, &resting);
+    hosts_plan(text, buf_len(&now), cut, want, &resting, &plan);
+    free(resting.v);
+    let_rest(f, &plan.retired);
     size_t n = plan.n;
     int rc = n > 0 ? write_plan(f, &plan, buf_len(&now), err) : 0;
     if (rc >= 0 && n > 0) {
@@ -276,7 +324,8 @@ int hosts_file_diff(const char *path, const struct hosts_want *want, struct buf 
     struct hosts_plan plan;
     if (slurp(path, &now, err) < 0)
         return -1;
-    hosts_plan((const char *)buf_data(&now), buf_len(&now), HOSTS_UNCUT, want, &plan);
+    hosts_plan((const char *)buf_data(&now), buf_len(&now), HOSTS_UNCUT, want,
+               &(struct hosts_offsets){0}, &plan);
     buf_append(&then, buf_data(&now), buf_len(&now));
     hosts_plan_apply(&plan, plan.n, &then);
     hosts_plan_free(&plan);

@@ -61,6 +61,16 @@ static bool read_slot(const char *s, size_t len, struct hosts_line *out)
     return true;
 }
 
+static bool is_retired(const char *s, size_t len)
+{
+    size_t i = 1;
+    if (len <= NAMES_AT || s[0] != '#' || s[NAMES_AT] == ' ')
+        return false;
+    while (i < NAMES_AT && strchr("0123456789abcdef.: ", s[i]) != NULL)
+        i++;
+    return i == NAMES_AT && s[NAMES_AT - 1] == ' ';
+}
+
 static enum hosts_kind classify(const char *s, size_t len, struct hosts_line *out)
 {
     if (is_text(s, len, HOSTS_BEGIN))
@@ -69,6 +79,8 @@ static enum hosts_kind classify(const char *s, size_t len, struct hosts_line *ou
         return HOSTS_ENDS;
     if (len == 0 || (s[0] == '#' && all_blank(s + 1, len - 1)))
         return HOSTS_BLANK;
+    if (is_retired(s, len))
+        return HOSTS_RETIRED;
     return read_slot(s, len, out) ? HOSTS_SLOT : HOSTS_FOREIGN;
 }
 

@@ -1,9 +1,9 @@
 // A line of the managed block in /etc/hosts: how it looks, and how it is told from others.
 //
 // A slot is ADDRESS, padded with blanks to 45 characters, a blank, names, and blanks up to
-// the newline; so the address is changed by one write that moves nothing. No line crosses
-// a page (4096 bytes) of the file: readers get a page at once, so never half a line. A
-// blank line (a '#' and blanks) fills what is free or would cross a page. Pure.
+// the newline. No line crosses a page (4096 bytes) of the file, so that the end of a file
+// that grows is always the end of a line. A blank line (a '#' and blanks) fills what is
+// free or would cross a page. Pure.
 #ifndef MUSTER_HOSTFILE_HOSTS_LINE_H
 #define MUSTER_HOSTFILE_HOSTS_LINE_H
 
@@ -29,6 +29,7 @@ enum hosts_kind {
     HOSTS_BEGINS, // HOSTS_BEGIN
     HOSTS_ENDS,   // HOSTS_END
     HOSTS_SLOT,
+    HOSTS_RETIRED, // a slot whose first byte is '#' now
     HOSTS_BLANK,
     HOSTS_HOLE, // NULs: ours fell behind the end of a file that somebody made shorter
     HOSTS_TORN, // the file's end, without newline: may be the beginning of a line of ours

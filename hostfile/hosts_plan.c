@@ -23,8 +23,10 @@ struct planner {
     size_t len;
     const struct hosts_want *want;
     struct hosts_block block;
-    struct open_pair *open;  // in the order of `want`
-    struct hosts_lines free; // slots that nobody wanted has
+    struct open_pair *open; // in the order of `want`
+    const struct hosts_offsets *resting;
+    struct hosts_lines free; // slots that can be filled
+    struct hosts_lines old;  // slots that are to be retired
     struct hosts_plan *out;
 };
 
@@ -54,31 +56,31 @@ static void add_pages(struct hosts_plan *p, size_t off, const char *bytes, size_
     }
 }
 
-// Only what differs, so that a copy takes as short as it can.
-static void patch_address(struct planner *p, const struct hosts_line *slot,
-                          const char *address)
+static int by_offset(const void *a, const void *b)
 {
-    char field[HOSTS_ADDRESS_WIDTH + 1];
-    const char *now = p->text + slot->off;
-    size_t first = 0, last = HOSTS_ADDRESS_WIDTH;
-    snprintf(field, sizeof field, "%-*s", HOSTS_ADDRESS_WIDTH, address);
-    while (first < last && field[first] == now[first])
-        first++;
-    while (last > first && field[last - 1] == now[last - 1])
-        last--;
-    if (last > first)
-        add_write(p->out, slot->off + first, field + first, last - first);
+    const size_t *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
 }
 
-// The line is a comment until its last write.
-static void reuse_slot(struct planner *p, const struct hosts_line *slot,
-                       const struct hosts_pair *pair)
+static bool is_resting(const struct planner *p, size_t off)
+{
+    return p->resting->n > 0 && bsearch(&off, p->resting->v, p->resting->n,
+                                        sizeof *p->resting->v, by_offset) != NULL;
+}
+
+static void retire(struct planner *p, const struct hosts_line *slot)
+{
+    add_write(p->out, slot->off, "#", 1);
+    hosts_offsets_add(&p->out->retired, slot->off);
+}
+
+// A comment until its last write.
+static void fill_slot(struct planner *p, const struct hosts_line *slot,
+                      const struct hosts_pair *pair)
 {
     BUF_AUTO line = BUF_INIT;
     hosts_line_write(&line, pair->address, pair->names, slot->len);
     const char *bytes = (const char *)buf_data(&line);
-    if (slot->kind != HOSTS_BLANK)
-        add_write(p->out, slot->off, "#", 1);
     add_write(p->out, slot->off + 1, bytes + 1, slot->len - 1);
     add_write(p->out, slot->off, bytes, 1);
 }
@@ -87,8 +89,6 @@ static void blank(struct planner *p, const struct hosts_line *line)
 {
     BUF_AUTO fill = BUF_INIT;
     hosts_line_fill(&fill, line->len);
-    if (line->kind == HOSTS_SLOT)
-        add_write(p->out, line->off, "#", 1);
     add_pages(p->out, line->off, (const char *)buf_data(&fill), line->len);
 }
 
@@ -111,33 +111,31 @@ static void list_wanted(struct planner *p)
     }
 }
 
-static const struct hosts_pair *take_wanted(struct planner *p,
-                                            const struct hosts_line *slot)
+// Is the slot as somebody wants it? They need no other one then.
+static bool take_wanted(struct planner *p, const struct hosts_line *slot)
 {
     struct open_pair *o = NULL;
     BUF_AUTO key = BUF_INIT;
-    if (slot->kind != HOSTS_SLOT)
-        return NULL;
+    const char *address = p->text + slot->off;
     buf_append_str(&key, slot->v6 ? "6" : "4");
-    buf_append(&key, p->text + slot->off + HOSTS_ADDRESS_WIDTH + 1, slot->names_len);
+    buf_append(&key, address + HOSTS_ADDRESS_WIDTH + 1, slot->names_len);
     HASH_FIND(hh, p->open, buf_data(&key), buf_len(&key), o);
-    if (o == NULL)
-        return NULL;
-    const struct hosts_pair *pair = o->pair;
+    if (o == NULL || strlen(o->pair->address) != slot->address_len ||
+        memcmp(o->pair->address, address, slot->address_len) != 0)
+        return false;
     HASH_DEL(p->open, o);
     free(o);
-    return pair;
+    return true;
 }
 
-static void match_slots(struct planner *p)
+static void sort_slots(struct planner *p)
 {
     for (size_t i = 0; i < p->block.slots.n; i++) {
         const struct hosts_line *slot = &p->block.slots.v[i];
-        const struct hosts_pair *pair = take_wanted(p, slot);
-        if (pair != NULL)
-            patch_address(p, slot, pair->address);
-        else
+        if (slot->kind != HOSTS_SLOT && !is_resting(p, slot->off))
             hosts_lines_add(&p->free, slot);
+        else if (slot->kind == HOSTS_SLOT && !take_wanted(p, slot))
+            hosts_lines_add(&p->old, slot);
     }
 }
 
@@ -155,7 +153,7 @@ static void fill_free(struct planner *p)
         struct hosts_line slot = p->free.v[i];
         p->free.v[i] = p->free.v[used]; // those in front were too short
         used++;
-        reuse_slot(p, &slot, o->pair);
+        fill_slot(p, &slot, o->pair);
         HASH_DEL(p->open, o);
         free(o);
     }
@@ -211,69 +209,80 @@ static void append_block(struct planner *p)
 
 // ---- what goes --------------------------------------------------------------------
 
-// Lines that mean nothing go first, so that nothing is appended to them; slots last.
-static void blank_rubbish(struct planner *p, bool slots)
+// Lines that mean nothing go first, so that nothing is appended to them.
+static void blank_garbage(struct planner *p)
 {
-    for (size_t i = 0; i < p->block.rubbish.n; i++)
-        if ((p->block.rubbish.v[i].kind == HOSTS_SLOT) == slots)
-            blank(p, &p->block.rubbish.v[i]);
-}
-
-static void blank_free(struct planner *p)
-{
-    for (size_t i = 0; i < p->free.n; i++)
-        if (p->free.v[i].kind == HOSTS_SLOT)
-            blank(p, &p->free.v[i]);
-}
-
-// Others wrote behind the block, and it has to grow.
-static void move_block(struct planner *p)
-{
-    append_block(p);
-    for (size_t i = 0; i < p->block.slots.n; i++) {
-        struct hosts_line slot = p->block.slots.v[i];
-        slot.kind = HOSTS_SLOT; // some were filled just now
-        blank(p, &slot);
+    for (size_t i = 0; i < p->block.rubbish.n; i++) {
+        const struct hosts_line *l = &p->block.rubbish.v[i];
+        if (l->kind == HOSTS_HOLE || l->kind == HOSTS_FOREIGN || l->kind == HOSTS_TORN)
+            blank(p, l);
     }
-    blank(p, &p->block.begin);
-    if (p->block.end.len > 0)
-        blank(p, &p->block.end);
+}
+
+// The rest of another block: its marks go last, it would not be known without them.
+static void clear_rubbish(struct planner *p)
+{
+    bool slots = false;
+    for (size_t i = 0; i < p->block.rubbish.n; i++) {
+        const struct hosts_line *l = &p->block.rubbish.v[i];
+        slots = slots || l->kind == HOSTS_SLOT || is_resting(p, l->off);
+        if (l->kind == HOSTS_SLOT)
+            retire(p, l);
+    }
+    for (size_t i = 0; i < p->block.rubbish.n && !slots; i++) {
+        enum hosts_kind kind = p->block.rubbish.v[i].kind;
+        if (kind == HOSTS_RETIRED || kind == HOSTS_BEGINS || kind == HOSTS_ENDS)
+            blank(p, &p->block.rubbish.v[i]);
+    }
 }
 
 static void update_block(struct planner *p)
 {
     list_wanted(p);
-    match_slots(p);
+    sort_slots(p);
     fill_free(p);
     bool closed = p->block.end.len > 0 && !(p->block.last && p->block.open_line);
-    bool whole = p->open == NULL && closed;
-    if (!whole && p->block.last)
+    if (p->block.last && (p->open != NULL || !closed))
         grow(p);
-    else if (!whole)
-        move_block(p);
-    if (whole || p->block.last)
-        blank_free(p);
+    else if (p->open != NULL || !closed)
+        append_block(p);
+    for (size_t i = 0; i < p->old.n; i++)
+        retire(p, &p->old.v[i]);
+    for (size_t i = 0; i < p->free.n; i++)
+        if (p->free.v[i].kind == HOSTS_RETIRED)
+            blank(p, &p->free.v[i]);
 }
 
 void hosts_plan(const char *text, size_t len, size_t cut, const struct hosts_want *want,
-                struct hosts_plan *out)
+                const struct hosts_offsets *resting, struct hosts_plan *out)
 {
-    struct planner p = {.text = text, .len = len, .want = want, .out = out};
+    struct planner p = {
+        .text = text, .len = len, .want = want, .resting = resting, .out = out};
     struct open_pair *o, *next;
     *out = (struct hosts_plan){0};
     hosts_block_find(text, len, cut, &p.block);
-    blank_rubbish(&p, false);
+    blank_garbage(&p);
     if (p.block.begin.len > 0)
         update_block(&p);
     else
         append_block(&p);
-    blank_rubbish(&p, true);
+    clear_rubbish(&p);
     HASH_ITER (hh, p.open, o, next) {
         HASH_DEL(p.open, o);
         free(o);
     }
     free(p.free.v);
+    free(p.old.v);
     hosts_block_free(&p.block);
+}
+
+void hosts_offsets_add(struct hosts_offsets *o, size_t off)
+{
+    if (o->n == o->cap) {
+        o->cap = o->cap > 0 ? o->cap * 2 : 16;
+        o->v = xrealloc(o->v, o->cap, sizeof *o->v);
+    }
+    o->v[o->n++] = off;
 }
 
 const char *hosts_plan_bytes(const struct hosts_plan *p, size_t i)
@@ -284,6 +293,7 @@ const char *hosts_plan_bytes(const struct hosts_plan *p, size_t i)
 void hosts_plan_free(struct hosts_plan *p)
 {
     free(p->v);
+    free(p->retired.v);
     buf_free(&p->bytes);
     *p = (struct hosts_plan){0};
 }

@@ -77,7 +77,7 @@ static void bad(struct shared *s, atomic_ulong *counter, const char *what)
 
 static void read_for_ever(struct shared *s, const char *path, unsigned seed)
 {
-    static char text[1 << 18];
+    static char text[1 << 21];
     setpriority(PRIO_PROCESS, 0, 0);
     while (!atomic_load(&s->stop)) {
         unsigned long before = atomic_load(&s->rewriting);
@@ -101,7 +101,7 @@ static void read_for_ever(struct shared *s, const char *path, unsigned seed)
 
 static bool is_back(const char *path)
 {
-    static char text[1 << 18];
+    static char text[1 << 21];
     return torn_check(text, read_whole(path, text, sizeof text)) == NULL;
 }
 

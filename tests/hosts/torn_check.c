@@ -54,7 +54,7 @@ static const char *check_line(char *line, bool *stay)
 
 const char *torn_check(const char *text, size_t len)
 {
-    static char copy[1 << 18];
+    static char copy[1 << 21];
     bool stay[STAY] = {false};
     size_t n = strlen(torn_foreign);
     if (len < n || memcmp(text, torn_foreign, n) != 0)
