@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "common/err.h"
 #include "common/strv.h"
 
 enum { MEMBERS_DEFAULT_PORT = 7822 };
@@ -21,18 +22,20 @@ struct member {
     int max_slots;                // -1: none
     int port;                     // -1: none (MEMBERS_DEFAULT_PORT)
     char *user;                   // NULL: none; owned
+    char *slot_ids;               // "1,2": only these of its slots; NULL: all; owned
     unsigned line;                // where it stands in its file, 0: no file
     struct sockaddr_storage addr; // ss_family 0: not resolved (port not filled in)
     char *why; // when not resolved: the last reason ("NXDOMAIN"); owned, NULL
 };
 
-struct members_name; // entry of the index by name
+struct members_slot; // of the index by name
 
 struct members {
     struct member *v;
     size_t n, cap;
     struct strv warnings;       // "FILE:LINE:COLUMN: text"
-    struct members_name *index; // kept by the functions below; NULL: empty
+    struct members_slot *index; // kept by the functions below; NULL: empty
+    size_t index_cap;
 };
 
 #define MEMBERS_INIT                                                                   \
@@ -49,6 +52,9 @@ long members_find(const struct members *m, const char *name, size_t len);
 void members_rename(struct members *m, size_t i, const char *name);
 // Drop the members whose `keep` is false; the others keep their order.
 void members_keep(struct members *m, const bool *keep);
+// Entries of one name become one member, the first: slots add up (one without a count
+// is worth 1). A warning tells of it. Users and ports must agree (HF_CONFLICT).
+int members_merge(struct members *m, const char *file, struct err *err);
 void members_copy(struct members *to, const struct members *from);
 // `from` is empty afterwards; what `to` held is freed.
 void members_move(struct members *to, struct members *from);

@@ -6,12 +6,13 @@
 #include <unistd.h>
 
 #include "common/mem.h"
-#include "hostfile/openmpi.h"
+#include "hostfile/dialect.h"
 #include "hostfile/slurp.h"
 
 static int read_text(const char *text, struct members *m, struct err *err)
 {
-    return openmpi_read(text, strlen(text), "F", "this-pod", m, err);
+    return dialect_read(dialect_auto(), text, strlen(text), "F", "this-pod", m, NULL,
+                        err);
 }
 
 static void expect_error(const char *text, const char *head)
@@ -94,7 +95,9 @@ Test(hostfile, comments_may_hold_anything_but_nul)
     cr_assert_str_eq(m.v[0].name, "a");
     cr_assert_eq(m.v[0].slots, -1);
     static const char nul[] = "a # x\0y\n";
-    cr_assert_eq(openmpi_read(nul, sizeof nul - 1, "F", NULL, &m, &err), -1);
+    cr_assert_eq(
+        dialect_read(dialect_auto(), nul, sizeof nul - 1, "F", NULL, &m, NULL, &err),
+        -1);
     cr_assert_eq(strncmp(err_text(&err), "F:1:6: HF_ENCODING", 18), 0, "%s",
                  err_text(&err));
 }
@@ -131,9 +134,9 @@ Test(hostfile, a_million_lines_take_linear_time, .timeout = 60)
     BUF_AUTO text = BUF_INIT;
     for (int i = 0; i < 1000000; i++)
         buf_printf(&text, "worker-%d.job.team.svc slots=8\n", i);
-    cr_assert_eq(
-        openmpi_read((char *)buf_data(&text), buf_len(&text), "F", NULL, &m, &err), 0,
-        "%s", err_text(&err));
+    cr_assert_eq(dialect_read(dialect_auto(), (char *)buf_data(&text), buf_len(&text),
+                              "F", NULL, &m, NULL, &err),
+                 0, "%s", err_text(&err));
     cr_assert_eq(m.n, 1000000);
     cr_assert_eq(m.v[999999].line, 1000000);
 }

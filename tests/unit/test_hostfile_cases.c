@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/mem.h"
-#include "hostfile/openmpi.h"
+#include "hostfile/dialect.h"
 #include "hostfile/slurp.h"
 
 struct example {
@@ -81,8 +81,8 @@ ParameterizedTest(struct example *e, hostfile_cases, gives_what_is_expected,
     MEMBERS_AUTO m = MEMBERS_INIT;
     CLEANUP_FREE char *path = path_of(e->id);
     cr_assert_eq(slurp(path, &text, &err), 0, "%s", err_text(&err));
-    int rc = openmpi_read((char *)buf_data(&text), buf_len(&text), e->id, "this-pod",
-                          &m, &err);
+    int rc = dialect_read(dialect_auto(), (char *)buf_data(&text), buf_len(&text),
+                          e->id, "this-pod", &m, NULL, &err);
     CLEANUP_FREE char *got = rc == 0 ? describe(&m) : describe_error(&err, e->id);
     cr_assert_str_eq(got, e->expect, "%s: got %s (%s), expected %s", e->id, got,
                      err_text(&err), e->expect);

@@ -1,0 +1,81 @@
+// MPICH's Hydra and Intel MPI.
+#include "hostfile/hydra.h"
+
+#include <sys/socket.h>
+
+#include "hostfile/dialect_impl.h"
+#include "hostfile/linekeys.h"
+
+static const struct gather_rules rules_hydra = {
+    .tool = "Hydra",
+    .forms = GATHER_COLON,
+    .keys = LINEKEYS_USER | LINEKEYS_BINDING,
+    .repeat = GATHER_ADJACENT,
+    .bare = 1,
+    .instead = "write one NAME:N a line (dialect auto takes more forms)",
+};
+
+static const struct gather_rules rules_intel = {
+    .tool = "Intel MPI",
+    .forms = GATHER_COLON,
+    .keys = LINEKEYS_USER | LINEKEYS_BINDING,
+    .repeat = GATHER_ADJACENT,
+    .bare = -1,
+    .instead = "write one NAME:N a line (dialect auto takes more forms)",
+};
+
+static int write_lines(const struct members *m, struct buf *out, struct strv *warnings,
+                       struct err *err)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        const struct member *one = &m->v[i];
+        if (one->addr.ss_family == AF_INET6) {
+            err_set_kind(err, "HF_CANNOT_WRITE", 0,
+                         "HF_CANNOT_WRITE: Hydra cuts the IPv6 address %s at its first "
+                         "':': give it a name in /etc/hosts and list that",
+                         one->name);
+            return -1;
+        }
+        dialect_put_name(one, false, out);
+        if (one->slots >= 0)
+            buf_printf(out, ":%d", one->slots);
+        if (one->user != NULL)
+            buf_printf(out, " user=%s", one->user);
+        buf_append_str(out, "\n");
+    }
+    dialect_tell_losses(m, LOSS_MAX_SLOTS | LOSS_PORT, warnings);
+    return 0;
+}
+
+static int write_hydra(const struct members *m, struct buf *out, struct strv *warnings,
+                       struct err *err)
+{
+    if (write_lines(m, out, warnings, err) < 0)
+        return -1;
+    dialect_tell_losses(m, LOSS_NO_SLOTS, warnings);
+    return 0;
+}
+
+const struct dialect *hydra_dialect(void)
+{
+    static const struct dialect d = {
+        .name = "hydra",
+        .alias = "mpich",
+        .help = "MPICH: NAME:N user=U; a bare NAME has 1 slot",
+        .rules = &rules_hydra,
+        .write = write_hydra,
+    };
+    return &d;
+}
+
+const struct dialect *hydra_intel(void)
+{
+    static const struct dialect d = {
+        .name = "intel",
+        .alias = "impi",
+        .help = "Intel MPI: NAME:N; a bare NAME has as many slots as cores",
+        .rules = &rules_intel,
+        .write = write_lines,
+    };
+    return &d;
+}
