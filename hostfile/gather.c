@@ -94,10 +94,29 @@ static int take_port(struct member *m, const struct entry *e, struct err *err)
                       m->line, e->keys->port);
 }
 
-static struct member *add(struct gather *g, const char *name, size_t len,
-                          const struct entry *e)
+static bool is_last(const struct members *all, const char *name, size_t len)
 {
-    struct member *m = members_add(&g->members, name, len);
+    const char *last = all->n > 0 ? all->v[all->n - 1].name : NULL;
+    return last != NULL && strncasecmp(last, name, len) == 0 && last[len] == '\0';
+}
+
+// The member that the name is more of, or a new one.
+static struct member *take_member(struct gather *g, const char *name, size_t len,
+                                  bool *added)
+{
+    struct members *all = &g->members;
+    switch (g->rules->repeat) {
+    case GATHER_COUNT_BARE:
+    case GATHER_REFUSE: return members_take(all, name, len, added);
+    case GATHER_ADJACENT: *added = !is_last(all, name, len); break;
+    case GATHER_KEEP: *added = true; break;
+    }
+    return *added ? members_add(all, name, len) : &all->v[all->n - 1];
+}
+
+static void set_up(struct gather *g, struct member *m, size_t len,
+                   const struct entry *e)
+{
     if (g->members.n > g->bare_cap) {
         g->bare_cap = g->members.cap;
         g->bare = xrealloc(g->bare, g->bare_cap, sizeof *g->bare);
@@ -105,22 +124,6 @@ static struct member *add(struct gather *g, const char *name, size_t len,
     g->bare[g->members.n - 1] = 0;
     hostname_literal(m->name, len, &m->addr);
     m->line = e->at.line;
-    return m;
-}
-
-// The member that the entry is more of, -1: none.
-static long find(const struct gather *g, const char *name, size_t len)
-{
-    const struct members *all = &g->members;
-    if (g->rules->repeat == GATHER_KEEP)
-        return -1;
-    if (g->rules->repeat != GATHER_ADJACENT)
-        return members_find(all, name, len);
-    if (all->n == 0)
-        return -1;
-    const char *last = all->v[all->n - 1].name;
-    return strlen(last) == len && strncasecmp(last, name, len) == 0 ? (long)all->n - 1
-                                                                    : -1;
 }
 
 static int refuse_repeat(struct gather *g, const struct member *m,
@@ -163,15 +166,16 @@ static int take_host(struct gather *g, const char *name, size_t len,
 {
     bool absolute = len > 1 && name[len - 1] == '.';
     len -= absolute ? 1 : 0;
-    long found = find(g, name, len);
-    if (found < 0 && g->members.n >= GATHER_MEMBERS_MAX)
+    bool added = false;
+    struct member *m = take_member(g, name, len, &added);
+    if (g->members.n > GATHER_MEMBERS_MAX)
         return place_fail(&e->at, 0, "HF_TOO_MANY", err, "more than %d hosts",
                           GATHER_MEMBERS_MAX);
-    struct member *m = found >= 0 ? &g->members.v[found] : add(g, name, len, e);
-    // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): what was found lies in ->v
+    if (added)
+        set_up(g, m, len, e);
     m->absolute = m->absolute || absolute;
-    g->seen |= found >= 0 ? GATHER_AGAIN : 0;
-    if (add_slots(g, m, found >= 0, e, err) < 0)
+    g->seen |= added ? 0 : GATHER_AGAIN;
+    if (add_slots(g, m, !added, e, err) < 0)
         return -1;
     m->max_slots = e->keys->max_slots;
     return take_user(m, e, err) < 0 ? -1 : take_port(m, e, err);

@@ -19,12 +19,20 @@ struct members_slot {
 
 enum { INDEX_MIN = 32 };
 
+// Eight bytes at a time; the bit that tells cases apart is set in all.
 static uint32_t hash_of(const char *name, size_t len)
 {
-    uint64_t h = 14695981039346656037U; // FNV-1a
-    for (size_t k = 0; k < len; k++)
-        h = (h ^ (uint64_t)tolower((unsigned char)name[k])) * 1099511628211U;
-    return (uint32_t)(h ^ h >> 32);
+    const uint64_t odd = 0x9E3779B97F4A7C15U, caseless = 0x2020202020202020U;
+    uint64_t h = len, word;
+    for (; len >= sizeof word; name += sizeof word, len -= sizeof word) {
+        memcpy(&word, name, sizeof word);
+        h = (h ^ (word | caseless)) * odd;
+        h ^= h >> 29;
+    }
+    word = 0;
+    memcpy(&word, name, len);
+    h = (h ^ (word | caseless)) * odd;
+    return (uint32_t)(h >> 32);
 }
 
 static bool is_named(const struct member *m, const char *name, size_t len)
@@ -87,17 +95,52 @@ static void index_rebuild(struct members *m)
         index_add(m, i);
 }
 
+// ---- the pool of names: never moved, freed as a whole ------------------------------
+
+enum { POOL_MIN = 1024, POOL_MAX = 1 << 20 };
+
+struct members_pool {
+    struct members_pool *next; // older, full
+    size_t used, cap;
+    char text[];
+};
+
+static char *pool_add(struct members *m, const char *name, size_t len)
+{
+    struct members_pool *p = m->pool;
+    if (p == NULL || p->cap - p->used <= len) {
+        size_t cap = p == NULL ? POOL_MIN : p->cap < POOL_MAX ? p->cap * 2 : POOL_MAX;
+        cap = cap > len ? cap : len + 1;
+        p = xmalloc(sizeof *p + cap);
+        *p = (struct members_pool){.next = m->pool, .cap = cap};
+        m->pool = p;
+    }
+    char *s = p->text + p->used;
+    memcpy(s, name, len);
+    s[len] = '\0';
+    p->used += len + 1;
+    return s;
+}
+
+static void pool_free(struct members *m)
+{
+    for (struct members_pool *p = m->pool, *next; p != NULL; p = next) {
+        next = p->next;
+        free(p);
+    }
+    m->pool = NULL;
+}
+
 // ---- the list -----------------------------------------------------------------
 
 static void member_free(struct member *one)
 {
-    free(one->name);
     free(one->user);
     free(one->slot_ids);
     free(one->why);
 }
 
-struct member *members_add(struct members *m, const char *name, size_t len)
+static struct member *append(struct members *m, const char *name, size_t len)
 {
     if (m->n == m->cap) {
         m->cap = m->cap > 0 ? m->cap * 2 : 16;
@@ -105,9 +148,29 @@ struct member *members_add(struct members *m, const char *name, size_t len)
     }
     struct member *one = &m->v[m->n++];
     *one = (struct member){.slots = -1, .max_slots = -1, .port = -1};
-    one->name = xstrndup(name, len);
+    one->name = pool_add(m, name, len);
+    return one;
+}
+
+struct member *members_add(struct members *m, const char *name, size_t len)
+{
+    struct member *one = append(m, name, len);
     index_add(m, m->n - 1);
     return one;
+}
+
+struct member *members_take(struct members *m, const char *name, size_t len,
+                            bool *added)
+{
+    if (m->index_cap < 2 * (m->n + 1))
+        index_grow(m);
+    uint32_t hash = hash_of(name, len);
+    struct members_slot *s = index_slot(m, hash, name, len);
+    *added = s->i == 0;
+    if (!*added)
+        return &m->v[s->i - 1];
+    *s = (struct members_slot){.hash = hash, .i = (uint32_t)m->n + 1};
+    return append(m, name, len);
 }
 
 long members_find(const struct members *m, const char *name, size_t len)
@@ -120,8 +183,7 @@ long members_find(const struct members *m, const char *name, size_t len)
 
 void members_rename(struct members *m, size_t i, const char *name)
 {
-    free(m->v[i].name);
-    m->v[i].name = xstrdup(name);
+    m->v[i].name = pool_add(m, name, strlen(name));
     index_rebuild(m);
 }
 
@@ -219,6 +281,7 @@ void members_free(struct members *m)
     free(m->v);
     strv_free(&m->warnings);
     index_free(m);
+    pool_free(m);
     *m = (struct members)MEMBERS_INIT;
 }
 

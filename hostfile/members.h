@@ -16,7 +16,8 @@
 enum { MEMBERS_DEFAULT_PORT = 7822 };
 
 struct member {
-    char *name;                   // as the source names it, without a final dot; owned
+    char *name;                   // as the source names it, without a final dot; in
+                                  // the list's pool
     bool absolute;                // the name had a final dot: never searched
     int slots;                    // -1: the source gives none (the agent's CPUs count)
     int max_slots;                // -1: none
@@ -29,6 +30,7 @@ struct member {
 };
 
 struct members_slot; // of the index by name
+struct members_pool; // memory of the names
 
 struct members {
     struct member *v;
@@ -36,6 +38,7 @@ struct members {
     struct strv warnings;       // "FILE:LINE:COLUMN: text"
     struct members_slot *index; // kept by the functions below; NULL: empty
     size_t index_cap;
+    struct members_pool *pool;
 };
 
 #define MEMBERS_INIT                                                                   \
@@ -46,6 +49,9 @@ struct members {
 
 // Append an empty member (slots, max_slots, port -1) of this name.
 struct member *members_add(struct members *m, const char *name, size_t len);
+// The first member of this name, or else a new one; *added says which.
+struct member *members_take(struct members *m, const char *name, size_t len,
+                            bool *added);
 // Index of a name (compared without case, as DNS does), -1 when absent; the first when
 // several have it. Constant time.
 long members_find(const struct members *m, const char *name, size_t len);
