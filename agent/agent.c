@@ -174,6 +174,19 @@ static const struct link_ops *on_accept(void *arg, struct link *link, void **lin
     return session_link_ops();
 }
 
+// Of a launcher whose connection was reset, and which has dialled again.
+static struct link *find_link(void *arg, const uint8_t *id)
+{
+    struct agent *a = arg;
+    struct hold *h;
+    DL_FOREACH (a->sessions, h) {
+        struct link *link = session_link(h->session);
+        if (link != NULL && link_is_session(link, id))
+            return link;
+    }
+    return NULL;
+}
+
 static struct link_conf link_conf_of(const struct agent *a)
 {
     return (struct link_conf){.base = a->conf.base,
@@ -189,6 +202,7 @@ int agent_listen(struct agent *a, const struct sockaddr *addr, socklen_t len,
     a->server = link_listen(&conf, addr, len, on_accept, a, err);
     if (a->server == NULL)
         return -1;
+    link_server_let_resume(a->server, find_link);
     link_server_serve_shells(a->server, shells_ops(), a->shells);
     if (a->conf.standby)
         warm_begin(a->warm);

@@ -51,15 +51,18 @@ void attempt_up(struct attempt *at, uint16_t kind, const ProtobufCMessage *msg)
     session_up(at->session, &f);
 }
 
-void attempt_rank_said(struct attempt *at, struct attempt_rank *r, bool finalized)
+void attempt_rank_said(struct attempt *at, struct attempt_rank *r, bool finalized,
+                       const char *libpmix)
 {
     r->connected = true;
     r->finalized = finalized;
     if (at->pmix_used)
         return;
     at->pmix_used = true;
-    struct frame used = attempt_header(at, FRAME_PMIX_USED);
-    session_up(at->session, &used);
+    CLEANUP_FREE char *version = xstrdup(libpmix != NULL ? libpmix : "");
+    Muster__PmixUsed m = MUSTER__PMIX_USED__INIT;
+    m.libpmix = version;
+    attempt_up(at, FRAME_PMIX_USED, &m.base);
 }
 
 static void report_stopped(struct attempt *at, const struct strv *leftovers)

@@ -64,7 +64,9 @@ void attempt_report_failure(struct attempt *at, uint32_t world, const struct err
 // How long the state may last; armed by each change of it.
 void attempt_arm_bound(struct attempt *at);
 // A local rank has called MPI_Init or MPI_Finalize.
-void attempt_rank_said(struct attempt *at, struct attempt_rank *r, bool finalized);
+// libpmix: the version that the rank uses; NULL or "": none, or not known.
+void attempt_rank_said(struct attempt *at, struct attempt_rank *r, bool finalized,
+                       const char *libpmix);
 
 // attempt_world.c: the worlds.
 // Takes over `prepare`. -1 with err when it makes no sense; nothing has begun yet.

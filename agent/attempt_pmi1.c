@@ -10,7 +10,7 @@
 // PMI-1 is for the first world only: what is spawned gets PMIx.
 static void said(struct attempt *at, size_t local, bool finalized)
 {
-    attempt_rank_said(at, &at->worlds[0]->ranks[local], finalized);
+    attempt_rank_said(at, &at->worlds[0]->ranks[local], finalized, NULL);
 }
 
 static void on_connected(void *arg, size_t local)

@@ -117,7 +117,7 @@ static void on_client(struct attempt *at, const struct frame *f)
         m != NULL ? attempt_world_find(at, m->nspace) : NULL;
     struct attempt_rank *r = w != NULL ? attempt_world_rank(w, m->rank) : NULL;
     if (r != NULL)
-        attempt_rank_said(at, r, m->finalized);
+        attempt_rank_said(at, r, m->finalized, m->libpmix);
     msg_free(m);
 }
 

@@ -151,6 +151,10 @@ static void end_round(struct keeper *k)
 
 static void give_up(struct keeper *k, pid_t except)
 {
+    if (k->leftovers.n > 0) { // they were told with STOPPED
+        happen(k, KEEPER_GIVE_UP);
+        return;
+    }
     keeper_kin_name(except, &k->leftovers);
     for (size_t i = 0; i < k->leftovers.n; i++)
         log_warn(k->log, "outlived SIGKILL: %s", k->leftovers.v[i]);

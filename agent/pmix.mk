@@ -20,6 +20,7 @@ agent_libpmixd_a_SOURCES = \
 	%D%/pmix_spawn.c %D%/pmix_spawn.h \
 	%D%/pmix_upcall.c %D%/pmix_upcall.h \
 	%D%/pmix_value.c %D%/pmix_value.h \
+	%D%/pmix_version.c %D%/pmix_version.h \
 	%D%/pmix_wire.c %D%/pmix_wire.h
 agent_libpmixd_a_CPPFLAGS = $(AM_CPPFLAGS) $(PMIX_CFLAGS)
 PMIXD_LIBS = agent/libpmixd.a agent/libpmixmap.a $(WIRE_LIBS) $(COMMON_LIBS) $(PMIX_LIBS)

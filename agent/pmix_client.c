@@ -1,30 +1,40 @@
 // Reports of single clients to the agent.
 #include "agent/pmix_client.h"
 
+#include <stdio.h>
+
 #include "agent/pmix_shift.h"
+#include "agent/pmix_version.h"
 #include "agent/pmix_wire.h"
 
 enum { ABORT_FLUSH_MS = 1000 };
 
-static void report(void *wire, struct pmixd_call *call)
+static void report(struct pmixd_clients *cs, struct pmixd_call *call)
 {
+    struct pmixd_version v;
+    char version[PMIXD_VERSION_TEXT] = "";
     Muster__PmixClient m;
     muster__pmix_client__init(&m);
     m.rank = call->proc.rank;
     m.nspace = call->proc.nspace;
     m.finalized = call->kind == PMIXD_CALL_FINALIZED;
-    pmixd_wire_client(wire, &m);
+    if (!cs->version_told && pmixd_version_of_ranks(call->proc.nspace, &v)) {
+        pmixd_version_text(&v, version);
+        m.libpmix = version;
+        cs->version_told = true;
+    }
+    pmixd_wire_client(cs->wire, &m);
     pmixd_call_free(call);
 }
 
-void pmixd_client_connected(void *wire, struct pmixd_call *call)
+void pmixd_client_connected(void *clients, struct pmixd_call *call)
 {
-    report(wire, call);
+    report(clients, call);
 }
 
-void pmixd_client_finalized(void *wire, struct pmixd_call *call)
+void pmixd_client_finalized(void *clients, struct pmixd_call *call)
 {
-    report(wire, call);
+    report(clients, call);
 }
 
 // On libpmix's thread.
@@ -35,8 +45,9 @@ static void complete_abort(void *arg)
     pmixd_call_free(call);
 }
 
-void pmixd_client_abort(void *wire, struct pmixd_call *call)
+void pmixd_client_abort(void *clients, struct pmixd_call *call)
 {
+    struct pmixd_wire *wire = ((struct pmixd_clients *)clients)->wire;
     char none[] = "";
     Muster__Abort m;
     muster__abort__init(&m);

@@ -152,7 +152,8 @@ static void release_info(void *arg)
     free(info);
 }
 
-// The number of a group is its context id. libpmix takes the keys up on its own thread.
+// The number of a group is its context id; since 4.2.4 libpmix wants its members named, too.
+// It takes the keys up on its own thread.
 static void complete_group(struct pmixd_call *call, const Muster__Coll *result)
 {
     struct pmixd_info *info = xcalloc(1, sizeof *info);
@@ -161,6 +162,8 @@ static void complete_group(struct pmixd_call *call, const Muster__Coll *result)
     if (result->status == 0 && result->data.len > 0)
         pmixd_info_add_bytes(info, PMIX_GROUP_ENDPT_DATA, result->data.data,
                              result->data.len);
+    if (result->status == 0 && call->kind == PMIXD_CALL_GROUP)
+        pmixd_info_add_procs(info, PMIX_GROUP_MEMBERSHIP, call->procs, call->nprocs);
     call->infos(result->status, info->v, info->n, call->cbdata, release_info, info);
     pmixd_call_free(call);
 }

@@ -59,6 +59,14 @@ void pmixd_info_add_proc(struct pmixd_info *i, const char *key,
     PMIX_INFO_LOAD(next(i), key, value, PMIX_PROC);
 }
 
+void pmixd_info_add_procs(struct pmixd_info *i, const char *key, const pmix_proc_t *v,
+                          size_t n)
+{
+    CLEANUP_FREE pmix_proc_t *copy = xmemdup(v, n * sizeof *v);
+    pmix_data_array_t array = {.type = PMIX_PROC, .size = n, .array = copy};
+    PMIX_INFO_LOAD(next(i), key, &array, PMIX_DATA_ARRAY);
+}
+
 void pmixd_info_add_regex_steal(struct pmixd_info *i, const char *key, char *regex)
 {
     PMIX_INFO_LOAD(next(i), key, regex, PMIX_REGEX);

@@ -29,6 +29,8 @@ void pmixd_info_add_bytes(struct pmixd_info *i, const char *key, const uint8_t *
 void pmixd_info_add_rank(struct pmixd_info *i, const char *key, pmix_rank_t value);
 void pmixd_info_add_proc(struct pmixd_info *i, const char *key,
                          const pmix_proc_t *value);
+void pmixd_info_add_procs(struct pmixd_info *i, const char *key, const pmix_proc_t *v,
+                          size_t n);
 // A regular expression made by PMIx_generate_regex or _ppn; takes it over.
 void pmixd_info_add_regex_steal(struct pmixd_info *i, const char *key, char *regex);
 // An array of keys under one key; `inner` is empty afterwards.

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/mem.h"
 #include "common/strv.h"
@@ -20,10 +21,30 @@ static void scrub(const char *prefix)
         unsetenv(doomed.v[i]);
 }
 
+// A bundle has libpmix's plugins and texts in lib/pmix2 beside its bin; without that word
+// libpmix would take those of the image, which are of another version.
+static void find_plugins(void)
+{
+    char exe[4096];
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    exe[n > 0 ? n : 0] = '\0';
+    for (int up = 0; up < 2 && strrchr(exe, '/') != NULL; up++)
+        *strrchr(exe, '/') = '\0';
+    CLEANUP_FREE char *plugins = xasprintf("%s/lib/pmix2/lib/pmix", exe);
+    CLEANUP_FREE char *texts = xasprintf("%s/lib/pmix2/share/pmix", exe);
+    if (n <= 0 || access(plugins, R_OK | X_OK) < 0)
+        return;
+    setenv("PMIX_PKGLIBDIR", plugins, 1);
+    // Debian's pmix-mca-params.conf names the image's.
+    setenv("PMIX_MCA_mca_base_component_path", plugins, 1);
+    setenv("PMIX_PKGDATADIR", texts, 1);
+}
+
 static void set_environment(void)
 {
     scrub("PMIX_");
     scrub("PMI_");
+    find_plugins();
     setenv("PMIX_MCA_gds", "hash", 1);    // no shared memory files that outlive us
     setenv("PMIX_MCA_psec", "native", 1); // else munge, where its library is installed
 }

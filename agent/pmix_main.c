@@ -24,6 +24,7 @@
 #include "agent/pmix_shift.h"
 #include "agent/pmix_spawn.h"
 #include "agent/pmix_upcall.h"
+#include "agent/pmix_version.h"
 #include "agent/pmix_wire.h"
 #include "common/log.h"
 #include "common/loop.h"
@@ -42,6 +43,7 @@ struct server {
     struct pmixd_names *names;
     struct pmixd_spawns *spawns;
     struct pmixd_log logged;
+    struct pmixd_clients clients;
     struct pmixd_job **jobs; // one a world
     size_t njobs;
     struct strv nspaces; // of the jobs
@@ -156,6 +158,42 @@ static const struct pmixd_wire_ops wire_ops = {
     .closed = on_closed,
 };
 
+// Where two versions cannot, the job ends: an answer would be misread in every rank.
+static bool refuse(struct server *s, enum pmixd_feature feature, const char *nspace)
+{
+    ERR_AUTO err = ERR_INIT;
+    if (pmixd_version_check(feature, nspace, &err) == 0)
+        return false;
+    say_error(s, nspace, &err);
+    return true;
+}
+
+static void on_group(void *arg, struct pmixd_call *call)
+{
+    struct server *s = arg;
+    bool refused = false;
+    for (size_t i = 0; i < call->nprocs && !refused; i++)
+        if (i == 0 || strcmp(call->procs[i].nspace, call->procs[i - 1].nspace) != 0)
+            refused = refuse(s, PMIXD_GROUPS, call->procs[i].nspace);
+    if (refused)
+        pmixd_call_free(call);
+    else
+        pmixd_colls_call(s->colls, call);
+}
+
+// libpmix does not say who asks: any rank of this pod.
+static void on_modex_call(void *arg, struct pmixd_call *call)
+{
+    struct server *s = arg;
+    bool refused = false;
+    for (size_t i = 0; i < s->nspaces.n && !refused; i++)
+        refused = refuse(s, PMIXD_MODEX, s->nspaces.v[i]);
+    if (refused)
+        pmixd_call_free(call);
+    else
+        pmixd_dmodex_call(s->dmodex, call);
+}
+
 static void handle(struct server *s, enum pmixd_call_kind kind, pmixd_call_fn fn,
                    void *arg)
 {
@@ -167,16 +205,16 @@ static void set_handlers(struct server *s)
     handle(s, PMIXD_CALL_FENCE, pmixd_colls_call, s->colls);
     handle(s, PMIXD_CALL_CONNECT, pmixd_colls_call, s->colls);
     handle(s, PMIXD_CALL_DISCONNECT, pmixd_colls_call, s->colls);
-    handle(s, PMIXD_CALL_MODEX, pmixd_dmodex_call, s->dmodex);
-    handle(s, PMIXD_CALL_ABORT, pmixd_client_abort, s->wire);
-    handle(s, PMIXD_CALL_CONNECTED, pmixd_client_connected, s->wire);
-    handle(s, PMIXD_CALL_FINALIZED, pmixd_client_finalized, s->wire);
+    handle(s, PMIXD_CALL_MODEX, on_modex_call, s);
+    handle(s, PMIXD_CALL_ABORT, pmixd_client_abort, &s->clients);
+    handle(s, PMIXD_CALL_CONNECTED, pmixd_client_connected, &s->clients);
+    handle(s, PMIXD_CALL_FINALIZED, pmixd_client_finalized, &s->clients);
     handle(s, PMIXD_CALL_PUBLISH, pmixd_names_call, s->names);
     handle(s, PMIXD_CALL_LOOKUP, pmixd_names_call, s->names);
     handle(s, PMIXD_CALL_UNPUBLISH, pmixd_names_call, s->names);
     handle(s, PMIXD_CALL_SPAWN, pmixd_spawns_call, s->spawns);
-    handle(s, PMIXD_CALL_GROUP, pmixd_colls_call, s->colls);
-    handle(s, PMIXD_CALL_UNGROUP, pmixd_colls_call, s->colls);
+    handle(s, PMIXD_CALL_GROUP, on_group, s);
+    handle(s, PMIXD_CALL_UNGROUP, on_group, s);
     handle(s, PMIXD_CALL_NOTIFY, pmixd_notify_call, s->wire);
     handle(s, PMIXD_CALL_LOG, pmixd_log_call, &s->logged);
     handle(s, PMIXD_CALL_QUERY, pmixd_query_call, &s->nspaces);
@@ -197,6 +235,7 @@ static int build(struct server *s, struct err *err)
     s->names = pmixd_names_create(s->wire);
     s->spawns = pmixd_spawns_create(s->wire);
     s->logged.wire = s->wire;
+    s->clients.wire = s->wire;
     set_handlers(s);
     return 0;
 }

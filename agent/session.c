@@ -198,6 +198,20 @@ static void child_lost(struct session *s, uint32_t vertex, const struct err *why
     up_msg(s, FRAME_LOST, s->vertex, &m.base);
 }
 
+static void on_child_broken(void *arg, uint32_t vertex, const struct err *why)
+{
+    struct session *s = arg;
+    log_info(log_of(s), "connection to vertex %u (%s) lost: %s; it is dialed again",
+             vertex, s->attach->members[vertex - 1]->name, err_text(why));
+}
+
+static void on_child_resumed(void *arg, uint32_t vertex)
+{
+    struct session *s = arg;
+    log_info(log_of(s), "connection to vertex %u (%s) is back", vertex,
+             s->attach->members[vertex - 1]->name);
+}
+
 static void on_child_missing(void *arg, uint32_t vertex, const struct err *why,
                              bool final)
 {
@@ -214,8 +228,9 @@ static void on_child_lost(void *arg, uint32_t vertex, const struct err *why)
 
 static void dial_children(struct session *s)
 {
-    static const struct branch_ops ops = {on_child_frame, on_child_attached,
-                                          on_child_missing, on_child_lost};
+    static const struct branch_ops ops = {on_child_frame,   on_child_attached,
+                                          on_child_missing, on_child_lost,
+                                          on_child_broken,  on_child_resumed};
     uint32_t first, n = tree_children(&s->tree, s->vertex, &first);
     const struct agent_conf *ac = agent_conf(s->agent);
     ERR_AUTO err = ERR_INIT;
@@ -229,7 +244,8 @@ static void dial_children(struct session *s)
     struct branch_conf conf = {.link = {.base = ac->base,
                                         .keys = s->inner.keys,
                                         .hello = ac->hello,
-                                        .log = ac->log},
+                                        .log = ac->log,
+                                        .grace_ms = s->attach->link_grace_ms},
                                .tree = s->tree,
                                .self = s->vertex,
                                .attach = s->attach,
@@ -331,9 +347,17 @@ static void on_bound(evutil_socket_t fd, short what, void *arg)
     abandon_all(s, true, "orphaned");
 }
 
+// What is left of the orphan grace, which counts from the loss of the connection.
+static uint64_t orphan_ms(const struct session *s, uint64_t away)
+{
+    uint64_t grace = s->attach->orphan_grace_ms;
+    return grace > away ? grace - away : 0;
+}
+
 static void on_down(void *arg, const struct err *why)
 {
     struct session *s = arg;
+    uint64_t away = link_away_ms(s->link);
     bool in_order = why->kind != NULL && strcmp(why->kind, "CLOSED") == 0;
     log_info(log_of(s), "%s let go: %s", link_peer_text(s->link), err_text(why));
     link_destroy(s->link);
@@ -352,14 +376,28 @@ static void on_down(void *arg, const struct err *why)
     } else {
         s->state = SESSION_ORPHANED;
         if (s->attempts != NULL)
-            loop_timer_arm(s->bound, s->attach->orphan_grace_ms);
+            loop_timer_arm(s->bound, orphan_ms(s, away));
     }
     over_when_idle(s);
 }
 
+static void on_broken(void *arg, const struct err *why)
+{
+    const struct session *s = arg;
+    log_info(log_of(s), "connection to %s lost: %s; it may come back",
+             link_peer_text(s->link), err_text(why));
+}
+
+static void on_resumed(void *arg)
+{
+    const struct session *s = arg;
+    log_info(log_of(s), "%s came back", link_peer_text(s->link));
+}
+
 const struct link_ops *session_link_ops(void)
 {
-    static const struct link_ops ops = {on_up, on_frame, on_down};
+    static const struct link_ops ops = {on_up, on_frame, on_down, on_broken,
+                                        on_resumed};
     return &ops;
 }
 
@@ -383,6 +421,11 @@ struct session *session_create(struct agent *a)
 void session_own_link(struct session *s, struct link *link)
 {
     s->link = link;
+}
+
+struct link *session_link(const struct session *s)
+{
+    return s->link;
 }
 
 void session_destroy(struct session *s)

@@ -1,8 +1,8 @@
 // One launcher's (or inner agent's) hold on this agent, from greeting to end.
 //
 // States: GREETED (link up, no ATTACH yet; bounded) -> ATTACHED (vertex known, children
-// dialed) -> ORPHANED (the link was lost: ranks live on for the orphan grace) or
-// CLOSING (the link was closed in order: ranks are killed) -> over, when its attempts
+// dialed) -> ORPHANED (the link was lost, and did not come back within the link grace:
+// ranks live on for the orphan grace, counted from the loss) or CLOSING (the link was closed in order: ranks are killed) -> over, when its attempts
 // are. Frames from above are handled here when dst is this vertex (or TREE_ALL), and
 // passed down; frames from below go up, but for collectives, which attempts merge, and
 // modex requests, which take the shortest way.
@@ -24,8 +24,9 @@ enum session_state {
 // The link is given by session_own_link() before any of its callbacks come.
 struct session *session_create(struct agent *a);
 void session_own_link(struct session *s, struct link *link);
-const struct link_ops *session_link_ops(void); // arg: the session
-void session_destroy(struct session *s);       // its attempts' keepers are killed
+const struct link_ops *session_link_ops(void);      // arg: the session
+struct link *session_link(const struct session *s); // NULL: it is down
+void session_destroy(struct session *s);            // its attempts' keepers are killed
 // Stop all attempts with their grace; the reason is reported up. When none is left, the
 // link is closed in order.
 void session_stop(struct session *s, const char *why);

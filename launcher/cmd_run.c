@@ -13,6 +13,7 @@
 #include "launcher/cmd.h"
 #include "launcher/events.h"
 #include "launcher/job.h"
+#include "launcher/streams.h"
 #include "launcher/verdict.h"
 #include "wire/keyring.h"
 #include "wire/self.h"
@@ -26,10 +27,13 @@ struct run {
     struct keyring *keys;
     char *key_dir;
     struct events *events;
+    struct streams *streams;
+    struct output_places places;
     struct self *self;
     struct job *job;
     struct event *signals[8];
     size_t nsignals;
+    int file_ms; // how long files may take at the end
 };
 
 static const int to_ranks[] = {SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
@@ -65,6 +69,26 @@ static void on_done(void *arg)
     event_base_loopbreak(r->base);
 }
 
+static void on_output_failed(void *arg, const char *name, int errnum)
+{
+    struct run *r = arg;
+    job_output_failed(r->job, name, errnum);
+}
+
+// First of all: from here on writing to fds 1 and 2 never blocks.
+static int open_streams(struct run *r, struct err *err)
+{
+    r->streams = streams_open(r->opts.output.dir, err);
+    if (r->streams == NULL)
+        return -1;
+    r->places = (struct output_places){.out = STDOUT_FILENO,
+                                       .err = STDERR_FILENO,
+                                       .out_is_file = streams_is_file(r->streams, 1),
+                                       .err_is_file = streams_is_file(r->streams, 2),
+                                       .dir = streams_dir_fd(r->streams)};
+    return 0;
+}
+
 static int load_keys(struct run *r, struct err *err)
 {
     if (r->opts.source.kind == SOURCE_LOCAL)
@@ -77,9 +101,10 @@ static int load_keys(struct run *r, struct err *err)
 
 static int start(struct run *r, struct err *err)
 {
+    if (open_streams(r, err) < 0)
+        return -1;
     r->events = events_open(r->opts.events, r->log, err);
-    if (r->events == NULL || output_make_dir(&r->opts.output, err) < 0 ||
-        load_keys(r, err) < 0)
+    if (r->events == NULL || load_keys(r, err) < 0)
         return -1;
     r->base = loop_create();
     r->self = self_create("launcher");
@@ -88,6 +113,7 @@ static int start(struct run *r, struct err *err)
                             .keys = r->keys,
                             .key_dir = r->key_dir,
                             .hello = self_hello(r->self),
+                            .places = &r->places,
                             .events = r->events,
                             .log = r->log,
                             .done = on_done,
@@ -95,6 +121,7 @@ static int start(struct run *r, struct err *err)
     r->job = job_create(&conf, err);
     if (r->job == NULL)
         return -1;
+    streams_watch(r->streams, r->base, on_output_failed, r);
     for (size_t i = 0; i < sizeof to_ranks / sizeof *to_ranks; i++)
         watch(r, to_ranks[i], on_forward);
     for (size_t i = 0; i < sizeof to_end / sizeof *to_end; i++)
@@ -102,22 +129,40 @@ static int start(struct run *r, struct err *err)
     return 0;
 }
 
+static void unwatch_signals(struct run *r)
+{
+    for (size_t i = 0; i < r->nsignals; i++)
+        event_free(r->signals[i]);
+    r->nsignals = 0;
+}
+
+// From here on a signal ends us. The job's hold on the streams ends before their files can be complete.
 static int end(struct run *r)
 {
+    ERR_AUTO err = ERR_INIT;
     int code = job_code(r->job);
-    if (job_text(r->job) != NULL) {
-        CLEANUP_FREE char *text = xasprintf("muster: %s\n", job_text(r->job));
+    CLEANUP_FREE char *cause =
+        job_text(r->job) != NULL ? xstrdup(job_text(r->job)) : NULL;
+    r->file_ms = job_output_is_left(r->job) ? LAST_WORD_MS : JOB_FILE_BOUND_MS;
+    unwatch_signals(r);
+    streams_unwatch(r->streams);
+    job_destroy(STEAL(r->job));
+    if (streams_finish(r->streams, r->file_ms, &err) < 0 && code == 0) {
+        code = VERDICT_OWN_FAILURE;
+        cause = xasprintf(JOB_OUTPUT_LOST, err_text(&err));
+    }
+    if (cause != NULL) {
+        CLEANUP_FREE char *text = xasprintf("muster: %s\n", cause);
         std_write(STDERR_FILENO, text, strlen(text), LAST_WORD_MS);
     }
-    json_t *fields = json_pack("{s:i, s:s?}", "code", code, "cause", job_text(r->job));
+    json_t *fields = json_pack("{s:i, s:s?}", "code", code, "cause", cause);
     events_write(r->events, "end", fields);
     return code;
 }
 
 static void tear_down(struct run *r)
 {
-    for (size_t i = 0; i < r->nsignals; i++)
-        event_free(r->signals[i]);
+    unwatch_signals(r);
     job_destroy(r->job);
     self_destroy(r->self);
     loop_destroy(r->base);
@@ -128,9 +173,18 @@ static void tear_down(struct run *r)
     opts_free(&r->opts);
 }
 
+// Nothing can be told any more but by the code.
+static int end_stderr(struct run *r, int code)
+{
+    int rc =
+        r->streams != NULL ? streams_finish_stderr(r->streams, r->file_ms, NULL) : 0;
+    streams_destroy(r->streams);
+    return rc < 0 && code == 0 ? VERDICT_OWN_FAILURE : code;
+}
+
 int cmd_run(int argc, char **argv)
 {
-    struct run r = {0};
+    struct run r = {.file_ms = LAST_WORD_MS};
     ERR_AUTO err = ERR_INIT;
     int code = VERDICT_OWN_FAILURE;
     if (opts_parse(&r.opts, argc, argv, &code) < 0)
@@ -146,5 +200,5 @@ int cmd_run(int argc, char **argv)
         code = end(&r);
     }
     tear_down(&r);
-    return code;
+    return end_stderr(&r, code);
 }

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -12,14 +13,30 @@
 #include "common/loop.h"
 #include "common/mem.h"
 #include "common/std.h"
+#include "launcher/spool.h"
 
-enum { WAIT_MS = 100 };
+enum { WAIT_MS = 100, FINISH_MS = 1000 };
 
 struct events {
-    int fd; // -1: drop
+    int fd;              // -1: drop
+    struct spool *spool; // NULL: no regular file
     struct log *log;
     uint64_t start_ms;
 };
+
+// A regular file is written by a process of its own.
+static int put_behind(struct events *e, const char *path, struct err *err)
+{
+    struct stat st = {0};
+    CLEANUP_CLOSE int file = e->fd;
+    if (fstat(file, &st) < 0 || !S_ISREG(st.st_mode)) {
+        mem_steal_fd(&file);
+        return 0;
+    }
+    e->spool = spool_to_file(file, path, err);
+    e->fd = e->spool != NULL ? fcntl(spool_fd(e->spool), F_DUPFD_CLOEXEC, 3) : -1;
+    return e->spool != NULL ? 0 : -1;
+}
 
 struct events *events_open(const char *path, struct log *log, struct err *err)
 {
@@ -34,19 +51,33 @@ struct events *events_open(const char *path, struct log *log, struct err *err)
         O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
     e->fd =
         strcmp(path, "-") == 0 ? fcntl(2, F_DUPFD_CLOEXEC, 3) : open(path, flags, 0666);
-    if (e->fd >= 0)
+    if (e->fd < 0)
+        err_set_errno(err, errno, "--events %s", path);
+    if (e->fd >= 0 && put_behind(e, path, err) == 0)
         return e;
-    err_set_errno(err, errno, "--events %s", path);
-    free(e);
+    events_close(e);
     return NULL;
+}
+
+static void tell_failures(struct events *e)
+{
+    char *name = NULL;
+    for (int errnum = 0; spool_failed(e->spool, &name, &errnum) > 0; free(name))
+        log_warn(e->log, "--events: cannot write to %s: %s", name, strerror(errnum));
 }
 
 void events_close(struct events *e)
 {
+    ERR_AUTO err = ERR_INIT;
     if (e == NULL)
         return;
     if (e->fd >= 0)
         close(e->fd);
+    if (e->spool != NULL && spool_finish(e->spool, FINISH_MS, &err) < 0)
+        log_warn(e->log, "--events: %s", err_text(&err));
+    if (e->spool != NULL)
+        tell_failures(e);
+    spool_destroy(e->spool);
     free(e);
 }
 

@@ -86,9 +86,9 @@ void job_add_ranks(struct job *j, const struct job_world *world, const struct ma
         j->hosts += m->hosts ? 0 : 1;
         m->hosts = true;
         for (uint32_t k = 0; k < p->count; k++) {
-            r = &j->ranks[j->nranks + p->first + k];
+            r = &j->ranks[j->nranks + p->ranks[k]];
             *r = (struct job_rank){
-                .world = world, .rank = p->first + k, .member = p->member};
+                .world = world, .rank = p->ranks[k], .member = p->member};
         }
     }
     j->nranks += map->ranks;
@@ -174,12 +174,24 @@ static void enter_stop(struct job *j)
         job_event(j, JOB_EV_STOPPED);
 }
 
+static uint64_t output_moved(const struct job *j)
+{
+    return j->printed + output_passed(j->output);
+}
+
+static void arm_drain(struct job *j)
+{
+    bool file = output_waits_for_file(j->output) != NULL;
+    j->drained = output_moved(j);
+    loop_timer_arm(j->stop_timer, j->interrupts > 0 ? INTERRUPTED_DRAIN_MS
+                                  : file            ? JOB_FILE_BOUND_MS
+                                                    : DRAIN_BOUND_MS);
+}
+
 // Streams of members that are out of reach bring nothing more.
 static void enter_drain(struct job *j)
 {
-    j->drained = j->printed;
-    loop_timer_arm(j->stop_timer,
-                   j->interrupts > 0 ? INTERRUPTED_DRAIN_MS : DRAIN_BOUND_MS);
+    arm_drain(j);
     for (uint32_t r = 0; r < j->nranks; r++)
         if (!j->ranks[r].started) {
             output_eof(j->output, r, 1);
@@ -225,8 +237,7 @@ static void add_last_words(struct job *j)
 static void enter_done(struct job *j)
 {
     if (!j->verdict.failed && j->lost_output != NULL)
-        verdict_set(&j->verdict, VERDICT_LOSS, VERDICT_OWN_FAILURE,
-                    "the ranks ended well, but output of theirs was lost: %s",
+        verdict_set(&j->verdict, VERDICT_LOSS, VERDICT_OWN_FAILURE, JOB_OUTPUT_LOST,
                     j->lost_output);
     loop_timer_disarm(j->stop_timer);
     add_last_words(j);
@@ -362,19 +373,24 @@ static void stop_is_over(struct job *j)
     job_event(j, JOB_EV_STOPPED);
 }
 
-// A reader of ours that is slow (a pager) may take its time, agents may not.
+// A reader of ours that is slow (a pager) may take its time, agents and files may not.
 static void drain_is_over(struct job *j)
 {
     bool interrupted = j->interrupts > 0;
-    if (!interrupted && (j->printed != j->drained || output_waits(j->output))) {
-        j->drained = j->printed;
-        loop_timer_arm(j->stop_timer, DRAIN_BOUND_MS);
+    if (!interrupted && (output_moved(j) != j->drained || output_waits(j->output))) {
+        arm_drain(j);
         return;
     }
-    const char *why = interrupted ? "nobody read it after the interrupt"
-                                  : "an agent did not send the end of it";
+    const char *file = output_waits_for_file(j->output);
+    CLEANUP_FREE char *why =
+        interrupted ? xstrdup("nobody read it after the interrupt")
+        : file != NULL
+            ? xasprintf("%s took nothing for %d s (does its file system hang?)", file,
+                        JOB_FILE_BOUND_MS / 1000)
+            : xstrdup("an agent did not send the end of it");
     log_warn(j->conf.log, "output is dropped: %s", why);
     job_output_lost(j, why);
+    j->gave_up = true;
     job_event(j, JOB_EV_DRAINED);
 }
 
@@ -459,6 +475,7 @@ void job_destroy(struct job *j)
     verdict_free(&j->verdict);
     free(j->ranks);
     strv_free(&j->findings);
+    free(j->libpmix);
     free(j->lost_output);
     free(j->nspace);
     free(j->key);
@@ -485,6 +502,11 @@ void job_signal(struct job *j, int signo)
     msg.number = (uint32_t)signo;
     if (j->state == JOB_RUN)
         job_send(j, FRAME_SIGNAL, TREE_ALL, &msg.base);
+}
+
+bool job_output_is_left(const struct job *j)
+{
+    return j->gave_up || j->interrupts > 0;
 }
 
 int job_code(const struct job *j)

@@ -14,13 +14,19 @@ struct job;
 struct keyring;
 struct log;
 
+// For so long a file may take nothing, at the end, before what is left is given up.
+enum { JOB_FILE_BOUND_MS = 30000 };
+// The cause, of a run in which nothing else went wrong.
+#define JOB_OUTPUT_LOST "the ranks ended well, but output of theirs was lost: %s"
+
 struct job_conf {
     struct event_base *base;
-    const struct opts *opts;    // borrowed
-    const struct keyring *keys; // borrowed; NULL for the local machine
-    const char *key_dir;        // where they come from
-    const Muster__Hello *hello; // borrowed: what this launcher says of itself
-    struct events *events;      // borrowed
+    const struct opts *opts;            // borrowed
+    const struct keyring *keys;         // borrowed; NULL for the local machine
+    const char *key_dir;                // where they come from
+    const Muster__Hello *hello;         // borrowed: what this launcher says of itself
+    const struct output_places *places; // borrowed: where the ranks' output goes
+    struct events *events;              // borrowed
     struct log *log;
     void (*done)(void *arg); // the job is over; job_code() and job_text() say how
     void *arg;
@@ -33,6 +39,11 @@ void job_destroy(struct job *j);
 void job_interrupt(struct job *j, int signo);
 // Any other signal for the ranks.
 void job_signal(struct job *j, int signo);
+// `name`, where output goes, cannot be written; what comes for it is dropped.
+void job_output_failed(struct job *j, const char *name, int errnum);
+// Nobody wants to wait for what is still to be written: the user interrupted, or it was
+// given up.
+bool job_output_is_left(const struct job *j);
 int job_code(const struct job *j);
 // The first cause, or NULL when all went well.
 const char *job_text(const struct job *j);

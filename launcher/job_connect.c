@@ -23,7 +23,7 @@ static int make_map(struct job *j, struct err *err)
     }
     // Without a group nobody said how much this machine may be used: as much as asked.
     rq.oversubscribe = rq.oversubscribe || j->local;
-    return map_block(m, j->group.n, &rq, &j->map, err);
+    return map_ranks(m, j->group.n, &rq, &j->map, err);
 }
 
 static int seat(struct job *j, struct err *err)
@@ -99,10 +99,9 @@ static char *ranks_text(const struct job *j, uint32_t member)
     for (uint32_t i = 0; i < j->map.npositions; i++)
         if (j->map.positions[i].member == member)
             p = &j->map.positions[i];
-    if (p != NULL && p->count == 1)
-        return xasprintf("rank %u is", p->first);
+    CLEANUP_FREE char *own = p != NULL ? map_ranks_text(p) : NULL;
     if (p != NULL)
-        return xasprintf("ranks %u-%u are", p->first, p->first + p->count - 1);
+        return xasprintf("%s %s", own, p->count == 1 ? "is" : "are");
     for (uint32_t r = 0; r < j->nranks; r++)
         spawned += j->ranks[r].member == member && !j->ranks[r].exited ? 1 : 0;
     return spawned == 0   ? xstrdup("no rank is")
@@ -201,10 +200,32 @@ static void on_lost(void *arg, uint32_t vertex, const struct err *why)
     job_member_lost(arg, vertex, err_text(why));
 }
 
+// A member whose link is reset may come back: the user hears of it only in the events.
+static void on_broken(void *arg, uint32_t vertex, const struct err *why)
+{
+    struct job *j = arg;
+    const struct group_member *m = group_at(&j->group, vertex);
+    log_debug(j->conf.log, "member %s: connection lost: %s; it is dialed again",
+              m->member->name, err_text(why));
+    events_write(j->conf.events, "link-broken",
+                 json_pack("{s:s, s:s, s:s}", "member", m->member->name, "address",
+                           m->address, "why", err_text(why)));
+}
+
+static void on_resumed(void *arg, uint32_t vertex)
+{
+    struct job *j = arg;
+    const struct group_member *m = group_at(&j->group, vertex);
+    log_debug(j->conf.log, "member %s: connection is back", m->member->name);
+    events_write(
+        j->conf.events, "link-resumed",
+        json_pack("{s:s, s:s}", "member", m->member->name, "address", m->address));
+}
+
 void job_connect_start(struct job *j)
 {
     static const struct branch_ops ops = {job_up_frame, on_attached, on_missing,
-                                          on_lost};
+                                          on_lost,      on_broken,   on_resumed};
     ERR_AUTO err = ERR_INIT;
     j->roll = roll_create(j->key, 1, &j->group.members);
     j->attach = job_plan_attach(j->roll, &j->group.members, j->opts);
@@ -213,7 +234,8 @@ void job_connect_start(struct job *j)
     struct branch_conf conf = {.link = {.base = j->conf.base,
                                         .keys = j->conf.keys,
                                         .hello = j->conf.hello,
-                                        .log = j->conf.log},
+                                        .log = j->conf.log,
+                                        .grace_ms = j->attach->link_grace_ms},
                                .tree = j->tree,
                                .attach = j->attach,
                                .job = j->id,

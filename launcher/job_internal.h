@@ -72,12 +72,15 @@ struct job {
     size_t nworlds;
     bool crowded; // was told: spawned ranks found no free slots
     bool pmix_used;
+    char *libpmix; // version that ranks were the first to bring; NULL: none so far
+    uint32_t libpmix_from; // vertex of these
     uint32_t master_port;
     struct strv findings; // of pods, that were told
     unsigned interrupts;
     uint64_t stop_ms; // when STOP was sent
     uint64_t printed; // bytes of output that came
-    uint64_t drained; // as `printed`, when the drain's timer was armed
+    uint64_t drained; // of it and of output_passed(), when the drain's timer was armed
+    bool gave_up;     // output that was not written in time
 
     struct event *wait_timer; // bound of discover and connect, of prepare, of start
     struct event *stop_timer; // bound of stop, drain and close

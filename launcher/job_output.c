@@ -23,14 +23,18 @@ static void on_drained(void *arg)
 
 // A job is not killed for a log that cannot be written; but it did not go well, unless the
 // reader simply had enough (EPIPE).
-static void on_broken(void *arg, const char *name, int errnum)
+void job_output_failed(struct job *j, const char *name, int errnum)
 {
-    struct job *j = arg;
     CLEANUP_FREE char *why =
         xasprintf("cannot write to %s: %s", name, strerror(errnum));
     log_warn(j->conf.log, "%s; what ranks print there is dropped from here", why);
     if (errnum != EPIPE)
         job_output_lost(j, why);
+}
+
+static void on_broken(void *arg, const char *name, int errnum)
+{
+    job_output_failed(arg, name, errnum);
 }
 
 void job_output_lost(struct job *j, const char *why)
@@ -42,5 +46,6 @@ void job_output_lost(struct job *j, const char *why)
 void job_output_start(struct job *j)
 {
     static const struct output_ops ops = {on_credit, on_drained, on_broken};
-    j->output = output_create(j->conf.base, 1, 2, j->nranks, &j->opts->output, &ops, j);
+    j->output = output_create(j->conf.base, j->conf.places, j->nranks, &j->opts->output,
+                              &ops, j);
 }

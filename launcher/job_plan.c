@@ -29,6 +29,8 @@ Muster__Attach *job_plan_attach(const struct roll *roll, const struct members *m
     muster__attach__init(a);
     a->fanout = o->fanout;
     a->orphan_grace_ms = o->orphan_grace_ms;
+    a->link_grace_ms =
+        o->link_grace_ms < o->orphan_grace_ms ? o->link_grace_ms : o->orphan_grace_ms;
     a->connect_ms = o->wait_ms;
     a->job_key = xstrdup(roll->job_key);
     a->n_members = roll->nmembers;
@@ -59,9 +61,7 @@ static Muster__Position *make_position(const struct roll *roll,
     p->address = xstrdup(roll->members[at->member].address);
     p->node = xstrdup(node);
     p->n_ranks = at->count;
-    p->ranks = xcalloc(at->count, sizeof *p->ranks);
-    for (uint32_t i = 0; i < at->count; i++)
-        p->ranks[i] = at->first + i;
+    p->ranks = xmemdup(at->ranks, at->count * sizeof *at->ranks);
     return p;
 }
 

@@ -172,7 +172,7 @@ static int map_world(struct job *j, const Muster__SpawnRequest *rq, struct map *
                          : slots_of(j, i) > 0 ? slots_of(j, i)
                                               : 1;
     }
-    return map_block(m, j->group.n, &want, map, err);
+    return map_ranks(m, j->group.n, &want, map, err);
 }
 
 // ---- a world's way ------------------------------------------------------------

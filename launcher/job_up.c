@@ -270,6 +270,34 @@ static void on_lost_below(struct job *j, const struct frame *f)
     msg_free(m);
 }
 
+// PMIx itself negotiates between versions, and programs that only use PMIx run. MPI
+// libraries of different versions do not find each other, and say anything but that.
+static void compare_libpmix(struct job *j, uint32_t vertex, const char *version)
+{
+    if (j->libpmix == NULL) {
+        j->libpmix = xstrdup(version);
+        j->libpmix_from = vertex;
+    } else if (strcmp(j->libpmix, version) != 0) {
+        CLEANUP_FREE char *first =
+            group_member_text(group_at(&j->group, j->libpmix_from));
+        CLEANUP_FREE char *text = xasprintf(
+            "PMIX_VERSION: its ranks use libpmix %s, those of %s %s; MPI libraries of "
+            "different versions cannot talk to each other: use one image for all ranks",
+            version, first, j->libpmix);
+        tell_finding(j, group_at(&j->group, vertex), text);
+    }
+}
+
+static void on_pmix_used(struct job *j, const struct frame *f)
+{
+    Muster__PmixUsed *used = msg_unpack(f, &muster__pmix_used__descriptor, NULL);
+    j->pmix_used = true;
+    if (used != NULL && used->libpmix[0] != '\0')
+        compare_libpmix(j, f->src, used->libpmix);
+    msg_free(used);
+    check_idle_exits(j);
+}
+
 // Direct modex between two agents that do not see each other's subtree.
 static void forward(struct job *j, const struct frame *f)
 {
@@ -300,10 +328,7 @@ static void attempt_frame(struct job *j, const struct frame *f, struct group_mem
     case FRAME_NOTIFY: job_notify_relay(j, f); break;
     case FRAME_SPAWN_REQUEST: job_spawn_request(j, f); break;
     case FRAME_NAMES: job_names_request(j, f); break;
-    case FRAME_PMIX_USED:
-        j->pmix_used = true;
-        check_idle_exits(j);
-        break;
+    case FRAME_PMIX_USED: on_pmix_used(j, f); break;
     default: log_debug(j->conf.log, "dropped a frame of kind %u", f->kind); break;
     }
 }

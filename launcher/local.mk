@@ -31,8 +31,11 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/roll_print.c %D%/roll_print.h \
 	%D%/sink.c %D%/sink.h \
 	%D%/source_opts.c %D%/source_opts.h \
+	%D%/spool.c %D%/spool.h \
+	%D%/streams.c %D%/streams.h \
 	%D%/verdict.c %D%/verdict.h \
-	%D%/via_opts.c %D%/via_opts.h
+	%D%/via_opts.c %D%/via_opts.h \
+	%D%/writer.c %D%/writer.h
 launcher_muster_SOURCES = %D%/main.c
 launcher_muster_LDADD = launcher/liblauncher.a $(WIRE_LIBS) $(HOSTFILE_LIBS) \
 	$(COMMON_LIBS) $(JANSSON_LIBS)

@@ -5,7 +5,9 @@
 #include "common/std.h"
 #include "config.h"
 #include "launcher/cmd.h"
+#include "launcher/writer.h"
 
+// Without help: not for people.
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
@@ -15,13 +17,15 @@ static const struct {
     {"roll", cmd_roll, "print the members that a source gives (a dry run)"},
     {"hostfile", cmd_hostfile, "read a hostfile in one dialect, write it in another"},
     {"keygen", cmd_keygen, "make the group's key ring in a directory"},
+    {"writer", writer_main, NULL},
 };
 
 static void usage(FILE *out)
 {
     fputs("Usage: muster COMMAND [OPTION...]\n\nCommands:\n", out);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].help);
+        if (commands[i].help != NULL)
+            fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].help);
     fputs("\n`muster COMMAND --help` tells its options.\n", out);
 }
 

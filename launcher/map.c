@@ -1,4 +1,4 @@
-// Block mapping of ranks to members.
+// How many ranks each member gets, then which.
 #include "launcher/map.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void add(struct map *map, uint32_t member, uint32_t count)
     if (count == 0)
         return;
     map->positions[map->npositions++] =
-        (struct map_position){.member = member, .first = map->ranks, .count = count};
+        (struct map_position){.member = member, .count = count};
     map->ranks += count;
 }
 
@@ -72,6 +72,86 @@ static void map_slots(const struct map_member *m, uint32_t n, uint32_t want,
     }
 }
 
+// What members get when each takes at most `level` ranks, and no more than its slots.
+static uint64_t sum_at(const struct map_member *m, uint32_t n, uint32_t level)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < n; i++)
+        sum += m[i].slots < level ? m[i].slots : level;
+    return sum;
+}
+
+// Evenly, until slots are used up: all members up to a level, some one more.
+static void map_evenly(const struct map_member *m, uint32_t n, uint32_t want,
+                       struct map *map)
+{
+    uint32_t low = 0, high = want;
+    while (low < high) { // the highest level that does not give too much
+        uint32_t level = low + (high - low + 1) / 2;
+        if (sum_at(m, n, level) <= want)
+            low = level;
+        else
+            high = level - 1;
+    }
+    uint32_t more = want - (uint32_t)sum_at(m, n, low);
+    for (uint32_t i = 0; i < n; i++) {
+        bool one_more = m[i].slots > low && more > 0;
+        add(map, i, (m[i].slots < low ? m[i].slots : low) + (one_more ? 1 : 0));
+        more -= one_more ? 1 : 0;
+    }
+}
+
+// ---- which ranks --------------------------------------------------------------
+
+static void number_in_blocks(struct map *map)
+{
+    for (uint32_t r = 0; r < map->ranks; r++)
+        map->order[r] = r;
+}
+
+static void number_round(struct map *map)
+{
+    CLEANUP_FREE struct map_position **open = xcalloc(map->npositions, sizeof *open);
+    uint32_t n = map->npositions, rank = 0;
+    for (uint32_t i = 0; i < n; i++)
+        open[i] = &map->positions[i];
+    for (uint32_t k = 0, kept; n > 0; k++, n = kept) {
+        kept = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            open[i]->ranks[k] = rank++;
+            if (k + 1 < open[i]->count)
+                open[kept++] = open[i];
+        }
+    }
+}
+
+static void number(struct map *map, bool by_node)
+{
+    uint32_t at = 0;
+    map->order = xcalloc(map->ranks, sizeof *map->order);
+    for (uint32_t i = 0; i < map->npositions; at += map->positions[i++].count)
+        map->positions[i].ranks = map->order + at;
+    if (by_node)
+        number_round(map);
+    else
+        number_in_blocks(map);
+}
+
+char *map_ranks_text(const struct map_position *p)
+{
+    enum { SHOWN = 3 };
+    const uint32_t *r = p->ranks;
+    BUF_AUTO text = BUF_INIT;
+    if (p->count > 1 && r[p->count - 1] - r[0] == p->count - 1)
+        return xasprintf("ranks %u-%u", r[0], r[p->count - 1]);
+    buf_printf(&text, "rank%s %u", p->count > 1 ? "s" : "", r[0]);
+    for (uint32_t i = 1; i < p->count && i < SHOWN; i++)
+        buf_printf(&text, ", %u", r[i]);
+    if (p->count > SHOWN)
+        buf_printf(&text, " and %u more", p->count - SHOWN);
+    return buf_steal_str(&text);
+}
+
 static int check_nodes(const struct map_member *m, const struct map *map,
                        struct err *err)
 {
@@ -86,7 +166,7 @@ static int check_nodes(const struct map_member *m, const struct map *map,
     return 0;
 }
 
-int map_block(const struct map_member *members, uint32_t n,
+int map_ranks(const struct map_member *members, uint32_t n,
               const struct map_request *rq, struct map *map, struct err *err)
 {
     uint64_t have = 0;
@@ -112,13 +192,17 @@ int map_block(const struct map_member *members, uint32_t n,
     *map = (struct map){.positions = xcalloc(n, sizeof *map->positions),
                         .slots = have > UINT32_MAX ? UINT32_MAX : (uint32_t)have};
     int rc = 0;
-    if (rq->ppn == 0)
-        map_slots(members, n, (uint32_t)want, have, map);
-    else
+    if (rq->ppn > 0)
         rc = map_ppn(members, n, rq, (uint32_t)want, map, err);
+    else if (rq->by_node && want <= have)
+        map_evenly(members, n, (uint32_t)want, map);
+    else
+        map_slots(members, n, (uint32_t)want, have, map);
     if (rc == 0)
         rc = check_nodes(members, map, err);
-    if (rc < 0)
+    if (rc == 0)
+        number(map, rq->by_node);
+    else
         map_free(map);
     return rc;
 }
@@ -126,6 +210,7 @@ int map_block(const struct map_member *members, uint32_t n,
 void map_free(struct map *map)
 {
     free(map->positions);
+    free(map->order);
     *map = (struct map){0};
 }
 

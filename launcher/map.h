@@ -1,8 +1,9 @@
 // From members and their slots to positions and ranks. Pure.
 //
 // Block mapping by slots, as mpirun does by default: ranks fill the first member's
-// slots, then the second's. With ppn every member gets that many. Members that get no
-// ranks have no position.
+// slots, then the second's. With ppn every member gets that many. By node, the ranks go
+// round the members, one to each that has a slot left. Members that get no ranks have no
+// position.
 #ifndef MUSTER_LAUNCHER_MAP_H
 #define MUSTER_LAUNCHER_MAP_H
 
@@ -20,16 +21,19 @@ struct map_request {
     uint32_t ranks;     // 0: one for each slot, or ppn on each member
     uint32_t ppn;       // 0: by slots
     bool oversubscribe; // more ranks than slots: spread over the members in proportion
+    bool by_node;       // round robin
 };
 
 struct map_position {
     uint32_t member; // index
-    uint32_t first, count;
+    uint32_t count;
+    uint32_t *ranks; // ascending; in map.order
 };
 
 struct map {
     struct map_position *positions; // owned
     uint32_t npositions;
+    uint32_t *order; // owned: the ranks, position by position
     uint32_t ranks;
     uint32_t slots; // of the whole group
 };
@@ -39,9 +43,11 @@ enum {
     MAP_NODE_RANKS_MAX = 65535, // PMIX_LOCAL_RANK is a uint16
 };
 
-int map_block(const struct map_member *members, uint32_t n,
+int map_ranks(const struct map_member *members, uint32_t n,
               const struct map_request *rq, struct map *map, struct err *err);
 void map_free(struct map *map);
+// "rank 4", "ranks 4-7", "ranks 0, 4, 8 and 3 more". Caller frees.
+char *map_ranks_text(const struct map_position *p);
 
 // libpmix 4.2 writes past a buffer when it packs node names of 57 bytes or more.
 enum { MAP_NODE_NAME_MAX = 56 };

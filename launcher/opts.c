@@ -29,6 +29,7 @@ enum {
     KEY_WAIT,
     KEY_GRACE,
     KEY_ORPHAN_GRACE,
+    KEY_LINK_GRACE,
     KEY_FANOUT,
     KEY_TAG,
     KEY_MAP_BY,
@@ -43,8 +44,11 @@ static const struct argp_option options[] = {
     {NULL, 'n', "N", 0, "Number of ranks (default: one for each slot)", 2},
     {"np", 'n', NULL, OPTION_ALIAS, NULL, 2},
     {"ppn", KEY_PPN, "K", 0, "K ranks on each member", 2},
-    {"map-by", KEY_MAP_BY, "slot|ppr:K:node", 0,
-     "As mpirun: by slots (the default), or K ranks on each member", 2},
+    {"map-by", KEY_MAP_BY, "slot|node|ppr:K:node", 0,
+     "As mpirun: fill the members' slots in order (the default), go round the members, "
+     "or "
+     "K ranks on each",
+     2},
     {"oversubscribe", KEY_OVERSUBSCRIBE, NULL, 0, "Allow more ranks than slots", 2},
     {"members", KEY_MEMBERS, "M", 0,
      "The group has M members (--dns: how many to wait for)", 2},
@@ -61,6 +65,8 @@ static const struct argp_option options[] = {
     {"grace", KEY_GRACE, "SECONDS", 0, "Between SIGTERM and SIGKILL (default: 10)", 4},
     {"orphan-grace", KEY_ORPHAN_GRACE, "SECONDS", 0,
      "How long agents keep the ranks of a launcher that is gone (default: 10)", 4},
+    {"link-grace", KEY_LINK_GRACE, "SECONDS", 0,
+     "How long a member whose connection is lost may come back (default: 5)", 4},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0,
      "Stop the job after so long, counted from the start of the ranks; exit code 124",
      4},
@@ -138,10 +144,11 @@ static void take_stdin(struct argp_state *state, struct opts *o, const char *tex
 static void take_map_by(struct argp_state *state, struct opts *o, const char *text)
 {
     const char *end = strrchr(text, ':');
-    if (strcmp(text, "slot") == 0)
+    o->map.by_node = strcmp(text, "node") == 0;
+    if (o->map.by_node || strcmp(text, "slot") == 0)
         return;
     if (strncmp(text, "ppr:", 4) != 0 || end == text + 3 || strcmp(end, ":node") != 0)
-        argp_error(state, "--map-by %s: slot or ppr:K:node", text);
+        argp_error(state, "--map-by %s: slot, node or ppr:K:node", text);
     CLEANUP_FREE char *k =
         xstrndup(text + 4, end > text + 4 ? (size_t)(end - text - 4) : 0);
     o->map.ppn = number(state, "--map-by ppr", k, 1, 65536);
@@ -177,6 +184,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_GRACE: o->grace_ms = seconds(state, "--grace", arg); return 0;
     case KEY_ORPHAN_GRACE:
         o->orphan_grace_ms = seconds(state, "--orphan-grace", arg);
+        return 0;
+    case KEY_LINK_GRACE:
+        o->link_grace_ms = seconds(state, "--link-grace", arg);
         return 0;
     case KEY_FANOUT: o->fanout = number(state, "--fanout", arg, 1, 65536); return 0;
     case KEY_TIMEOUT: o->timeout_ms = seconds(state, "--timeout", arg); return 0;
@@ -245,6 +255,7 @@ int opts_parse(struct opts *o, int argc, char **argv, int *code)
                        .wait_ms = 300000,
                        .grace_ms = 10000,
                        .orphan_grace_ms = 10000,
+                       .link_grace_ms = 5000,
                        .fanout = TREE_FANOUT_DEFAULT};
     source_opts_init(&o->from);
     via_opts_init(&o->via);

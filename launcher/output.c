@@ -1,24 +1,23 @@
 // Whole lines of many ranks to where the user wants them.
 #include "launcher/output.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "common/mem.h"
 #include "launcher/lines.h"
 #include "launcher/sink.h"
+#include "launcher/writer.h"
+
+enum { OUT, ERR, DIR, PLACES };
 
 struct stream {
     struct lines lines;
     bool eof;
-    bool made;   // its file was made
-    bool broken; // its file cannot be written
+    bool made; // its file was made
 };
 
 struct output {
@@ -28,7 +27,8 @@ struct output {
     struct stream *streams; // [rank * 2 + (stream - 1)]
     uint32_t ranks, open;
     bool joined; // stdout and stderr are one file: all goes through the first sink
-    struct sink *sinks[2];
+    struct sink *sinks[PLACES]; // DIR: NULL without style.dir
+    bool file[PLACES];
     bool unfinished[2]; // what went there last was a stream's end without a newline
 };
 
@@ -57,22 +57,15 @@ static void on_err_broken(void *arg, int errnum)
     o->ops->broken(o->arg, "stderr", errnum);
 }
 
+static void on_dir_broken(void *arg, int errnum)
+{
+    struct output *o = arg;
+    o->ops->broken(o->arg, o->style.dir, errnum);
+}
+
 static const struct sink_ops out_ops = {on_paid, on_idle, on_out_broken};
 static const struct sink_ops err_ops = {on_paid, on_idle, on_err_broken};
-
-int output_make_dir(const struct output_style *style, struct err *err)
-{
-    const char *dir = style->dir;
-    struct stat st;
-    if (dir == NULL || mkdir(dir, 0777) == 0)
-        return 0;
-    if (errno == EEXIST && stat(dir, &st) == 0 && !S_ISDIR(st.st_mode))
-        errno = ENOTDIR;
-    if (errno == EEXIST && access(dir, W_OK | X_OK) == 0)
-        return 0;
-    err_set_errno(err, errno, "--output %s: cannot write there", dir);
-    return -1;
-}
+static const struct sink_ops dir_ops = {on_paid, on_idle, on_dir_broken};
 
 static bool same_file(int a, int b)
 {
@@ -81,7 +74,7 @@ static bool same_file(int a, int b)
            x.st_ino == y.st_ino;
 }
 
-struct output *output_create(struct event_base *base, int out_fd, int err_fd,
+struct output *output_create(struct event_base *base, const struct output_places *to,
                              uint32_t ranks, const struct output_style *style,
                              const struct output_ops *ops, void *arg)
 {
@@ -92,9 +85,14 @@ struct output *output_create(struct event_base *base, int out_fd, int err_fd,
     o->ranks = ranks;
     o->open = ranks * 2;
     o->streams = xcalloc((size_t)ranks * 2, sizeof *o->streams);
-    o->sinks[0] = sink_create(base, out_fd, &out_ops, o);
-    o->sinks[1] = sink_create(base, err_fd, &err_ops, o);
-    o->joined = same_file(out_fd, err_fd);
+    o->sinks[OUT] = sink_create(base, to->out, &out_ops, o);
+    o->sinks[ERR] = sink_create(base, to->err, &err_ops, o);
+    if (style->dir != NULL)
+        o->sinks[DIR] = sink_create(base, to->dir, &dir_ops, o);
+    o->file[OUT] = to->out_is_file;
+    o->file[ERR] = to->err_is_file;
+    o->file[DIR] = true;
+    o->joined = same_file(to->out, to->err);
     return o;
 }
 
@@ -113,8 +111,8 @@ void output_destroy(struct output *o)
         return;
     for (size_t i = 0; i < (size_t)o->ranks * 2; i++)
         lines_free(&o->streams[i].lines);
-    sink_destroy(o->sinks[0]);
-    sink_destroy(o->sinks[1]);
+    for (int i = 0; i < PLACES; i++)
+        sink_destroy(o->sinks[i]);
     free(o->streams);
     free(o);
 }
@@ -148,68 +146,51 @@ static void make_prefix(const struct output *o, uint32_t rank, unsigned stream,
         snprintf(text + n, size - n, "[%u]<%s>: ", rank, stream_name(stream));
 }
 
-// ---- a file a rank -------------------------------------------------------------
-// Opened for each write: thousands of ranks would need more descriptors than there are.
+// Where output goes: a frame for a file a rank, or bytes among those of others. Both return
+// whether anything was put, which `owed` is paid with.
 
-static int append_file(const char *path, bool truncate, const struct buf *b)
-{
-    int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (truncate ? O_TRUNC : 0);
-    CLEANUP_CLOSE int fd = open(path, flags, 0666);
-    for (size_t done = 0; fd >= 0 && done < buf_len(b);) {
-        ssize_t n = write(fd, buf_data(b) + done, buf_len(b) - done);
-        if (n < 0 && errno != EINTR)
-            return -1;
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return fd < 0 ? -1 : 0;
-}
-
-static void to_file(struct output *o, uint32_t rank, unsigned stream,
-                    const struct buf *b)
+static bool to_file(struct output *o, uint32_t rank, unsigned stream,
+                    const struct buf *b, const struct sink_credit *owed)
 {
     unsigned target = target_of(o, stream);
     struct stream *st = &o->streams[rank * 2 + target - 1];
-    if (st->broken || (st->made && buf_len(b) == 0))
-        return;
-    CLEANUP_FREE char *path =
-        xasprintf("%s/rank.%u.%s", o->style.dir, rank, target == 1 ? "out" : "err");
-    if (append_file(path, !st->made, b) < 0) {
-        st->broken = true;
-        o->ops->broken(o->arg, path, errno);
-    }
+    BUF_AUTO frame = BUF_INIT;
+    if (st->made && buf_len(b) == 0)
+        return false;
+    writer_frame(&frame, rank, target, !st->made, buf_data(b), buf_len(b));
+    sink_put(o->sinks[DIR], buf_data(&frame), buf_len(&frame), owed);
     st->made = true;
+    return true;
 }
 
-// ---- streams -------------------------------------------------------------------
-
 // Another stream's line begins its own line, whatever the one before ended with.
-static void to_sink(struct output *o, unsigned k, const struct buf *whole,
+static bool to_sink(struct output *o, unsigned k, const struct buf *whole,
                     const struct sink_credit *owed)
 {
     static const struct sink_credit none;
     if (buf_len(whole) == 0)
-        return;
+        return false;
     if (o->unfinished[k])
         sink_put(o->sinks[k], "\n", 1, &none);
     o->unfinished[k] = false;
     sink_put(o->sinks[k], buf_data(whole), buf_len(whole), owed);
+    return true;
 }
 
 // `credit` is due when this is written; bytes that wait for the end of their line are paid
-// at once.
-static void pass_on(struct output *o, uint32_t rank, unsigned stream, struct buf *whole,
+// at once. Returns whether anything was put.
+static bool pass_on(struct output *o, uint32_t rank, unsigned stream, struct buf *whole,
                     size_t credit)
 {
     struct sink_credit owed = {.rank = rank, .stream = stream, .bytes = credit};
-    unsigned k = o->joined ? 0 : target_of(o, stream) - 1;
-    struct sink *s = o->sinks[k];
-    if (o->style.dir != NULL)
-        to_file(o, rank, stream, whole);
-    else
-        to_sink(o, k, whole, &owed);
-    if (credit > 0 && (o->style.dir != NULL || buf_len(whole) == 0))
+    bool dir = o->style.dir != NULL;
+    unsigned k = o->joined ? OUT : target_of(o, stream) - 1;
+    bool put =
+        dir ? to_file(o, rank, stream, whole, &owed) : to_sink(o, k, whole, &owed);
+    if (credit > 0 && !put)
         o->ops->credit(o->arg, rank, stream, credit);
-    sink_flush(s);
+    sink_flush(o->sinks[dir ? DIR : k]);
+    return put;
 }
 
 static struct stream *stream_of(const struct output *o, uint32_t rank, unsigned stream)
@@ -243,22 +224,43 @@ void output_eof(struct output *o, uint32_t rank, unsigned stream)
     o->open--;
     make_prefix(o, rank, stream, prefix, sizeof prefix);
     lines_end(&st->lines, prefix, &whole);
-    bool waits = buf_len(&whole) > 0 && o->style.dir == NULL;
-    pass_on(o, rank, stream, &whole, 0);
-    if (waits)
-        o->unfinished[o->joined ? 0 : target_of(o, stream) - 1] = true;
-    if (!waits && output_is_drained(o))
+    bool put = pass_on(o, rank, stream, &whole, 0);
+    if (put && o->style.dir == NULL)
+        o->unfinished[o->joined ? OUT : target_of(o, stream) - 1] = true;
+    if (!put && output_is_drained(o))
         o->ops->drained(o->arg);
+}
+
+static bool waits(const struct output *o, int place)
+{
+    return o->sinks[place] != NULL && !sink_is_idle(o->sinks[place]);
 }
 
 bool output_waits(const struct output *o)
 {
-    return !sink_is_idle(o->sinks[0]) || !sink_is_idle(o->sinks[1]);
+    return (waits(o, OUT) && !o->file[OUT]) || (waits(o, ERR) && !o->file[ERR]);
+}
+
+const char *output_waits_for_file(const struct output *o)
+{
+    const char *const names[PLACES] = {"stdout", "stderr", o->style.dir};
+    for (int i = 0; i < PLACES; i++)
+        if (waits(o, i) && o->file[i])
+            return names[i];
+    return NULL;
+}
+
+uint64_t output_passed(const struct output *o)
+{
+    uint64_t n = 0;
+    for (int i = 0; i < PLACES; i++)
+        n += o->sinks[i] != NULL ? sink_passed(o->sinks[i]) : 0;
+    return n;
 }
 
 bool output_is_drained(const struct output *o)
 {
-    return o->open == 0 && !output_waits(o);
+    return o->open == 0 && !waits(o, OUT) && !waits(o, ERR) && !waits(o, DIR);
 }
 
 void output_last_words(const struct output *o, uint32_t rank, unsigned max,

@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #include "common/buf.h"
-#include "common/err.h"
 
 struct event_base;
 struct output;
@@ -25,6 +24,13 @@ struct output_style {
     const char *dir; // NULL, or: rank N writes to DIR/rank.N.out and DIR/rank.N.err
 };
 
+// Borrowed fds. A file is a pipe to whoever writes it (streams.h).
+struct output_places {
+    int out, err;
+    bool out_is_file, err_is_file;
+    int dir; // takes writer_frame()s for style->dir
+};
+
 struct output_ops {
     // `bytes` of a rank's stream (1 or 2) were passed on.
     void (*credit)(void *arg, uint32_t rank, unsigned stream, size_t bytes);
@@ -34,10 +40,8 @@ struct output_ops {
     void (*broken)(void *arg, const char *name, int errnum);
 };
 
-// Makes style->dir where it is wanted and missing: before anything else is started.
-int output_make_dir(const struct output_style *style, struct err *err);
 // Files that a run before left in the directory are emptied as this one writes them.
-struct output *output_create(struct event_base *base, int out_fd, int err_fd,
+struct output *output_create(struct event_base *base, const struct output_places *to,
                              uint32_t ranks, const struct output_style *style,
                              const struct output_ops *ops, void *arg);
 // So many ranks more, numbered on.
@@ -48,8 +52,12 @@ void output_data(struct output *o, uint32_t rank, unsigned stream, const void *p
 // No more comes from this stream (repeats are allowed).
 void output_eof(struct output *o, uint32_t rank, unsigned stream);
 bool output_is_drained(const struct output *o);
-// Do bytes wait for whoever reads our stdout or stderr?
+// Do bytes wait for whoever reads our stdout or stderr? They may take their time.
 bool output_waits(const struct output *o);
+// "stdout", "stderr" or the directory, when bytes wait for a file; NULL: none do.
+const char *output_waits_for_file(const struct output *o);
+// Bytes passed on so far.
+uint64_t output_passed(const struct output *o);
 // The last lines of a rank's stderr, at most `max`, each behind `indent`.
 void output_last_words(const struct output *o, uint32_t rank, unsigned max,
                        const char *indent, struct buf *out);

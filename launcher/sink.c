@@ -1,4 +1,4 @@
-// Non-blocking writes to a terminal, pipe, socket or file that others use, too.
+// Non-blocking writes to a terminal, pipe or socket that others use, too.
 #include "launcher/sink.h"
 
 #include <errno.h>
@@ -16,7 +16,6 @@
 enum { PIECE = 4096 }; // a pipe that polls writable takes this much without blocking
 
 enum sink_kind {
-    SINK_FILE,        // a regular file: plain writes
     SINK_NONBLOCKING, // a terminal or pipe, opened anew: O_NONBLOCK for us alone
     SINK_SOCKET,      // MSG_DONTWAIT
     SINK_POLLED,      // could not be opened anew: pieces, when it polls writable
@@ -37,6 +36,7 @@ struct sink {
     struct event *writable;
     struct buf queue;
     struct buf owed; // struct owed[]
+    uint64_t passed; // bytes, so far
 };
 
 static void pay(struct sink *s, size_t n)
@@ -83,6 +83,7 @@ static bool write_once(struct sink *s)
         s->ops->broken(s->arg, errno);
         n = (ssize_t)want;
     }
+    s->passed += (uint64_t)n;
     buf_take(&s->queue, (size_t)n);
     pay(s, (size_t)n);
     return true;
@@ -113,6 +114,11 @@ void sink_put(struct sink *s, const void *p, size_t n, const struct sink_credit 
     buf_append(&s->owed, &owed, sizeof owed);
 }
 
+uint64_t sink_passed(const struct sink *s)
+{
+    return s->passed;
+}
+
 bool sink_is_idle(const struct sink *s)
 {
     return buf_len(&s->queue) == 0;
@@ -128,9 +134,7 @@ struct sink *sink_create(struct event_base *base, int fd, const struct sink_ops 
     s->arg = arg;
     s->fd = fd;
     s->kind = SINK_POLLED;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-        s->kind = SINK_FILE;
-    } else if (S_ISSOCK(st.st_mode)) {
+    if (fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode)) {
         s->kind = SINK_SOCKET;
     } else if ((anew = std_reopen_nonblock(fd)) >= 0) {
         s->kind = SINK_NONBLOCKING;

@@ -1,4 +1,5 @@
-// One place that output goes to, written without ever blocking the loop.
+// One place that output goes to, written without ever blocking the loop. A regular file
+// would block it: streams.h puts a pipe in its place.
 //
 // What is put waits in order; the credit that came with a piece is paid back when the whole
 // piece is written. A broken sink swallows everything and pays at once.
@@ -36,5 +37,7 @@ void sink_put(struct sink *s, const void *p, size_t n,
               const struct sink_credit *credit);
 void sink_flush(struct sink *s);
 bool sink_is_idle(const struct sink *s);
+// Bytes written, or swallowed, so far.
+uint64_t sink_passed(const struct sink *s);
 
 #endif

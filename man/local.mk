@@ -1,5 +1,6 @@
 man_pages_scd = \
 	%D%/muster-keygen.1.scd \
+	%D%/muster-mpi.7.scd \
 	%D%/muster-roll.1.scd \
 	%D%/muster-run.1.scd \
 	%D%/musterd.8.scd
@@ -7,6 +8,7 @@ EXTRA_DIST += $(man_pages_scd)
 if HAVE_SCDOC
 man_MANS = \
 	%D%/muster-keygen.1 \
+	%D%/muster-mpi.7 \
 	%D%/muster-roll.1 \
 	%D%/muster-run.1 \
 	%D%/musterd.8

@@ -170,7 +170,28 @@ static void on_down(void *arg, const struct err *why)
     leave(b);
 }
 
-static const struct link_ops link_ops = {on_up, on_frame, on_down};
+static void on_broken(void *arg, const struct err *why)
+{
+    struct child *c = arg;
+    struct branch *b = c->branch;
+    enter(b);
+    if (b->ops->broken != NULL)
+        b->ops->broken(b->arg, c->vertex, why);
+    leave(b);
+}
+
+static void on_resumed(void *arg)
+{
+    struct child *c = arg;
+    struct branch *b = c->branch;
+    enter(b);
+    if (b->ops->resumed != NULL)
+        b->ops->resumed(b->arg, c->vertex);
+    leave(b);
+}
+
+static const struct link_ops link_ops = {on_up, on_frame, on_down, on_broken,
+                                         on_resumed};
 
 static socklen_t parse_address(const Muster__Member *m, struct sockaddr_storage *out)
 {

@@ -26,6 +26,10 @@ struct branch_ops {
     // An attached child is gone and its whole subtree is out of reach. why->kind is
     // "CLOSED" when it left in order.
     void (*lost)(void *arg, uint32_t vertex, const struct err *why);
+    // Both may be NULL: an attached child lost its connection and stays attached while it
+    // may come back (link.h); it has come back.
+    void (*broken)(void *arg, uint32_t vertex, const struct err *why);
+    void (*resumed)(void *arg, uint32_t vertex);
 };
 
 struct branch_conf {

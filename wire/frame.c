@@ -12,6 +12,8 @@ const char *frame_kind_name(uint16_t kind)
         [FRAME_PING] = "PING",
         [FRAME_BYE] = "BYE",
         [FRAME_BYE_ACK] = "BYE_ACK",
+        [FRAME_ACK] = "ACK",
+        [FRAME_RESUMED] = "RESUMED",
         [FRAME_ATTACH] = "ATTACH",
         [FRAME_ATTACHED] = "ATTACHED",
         [FRAME_LOST] = "LOST",

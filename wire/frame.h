@@ -36,6 +36,8 @@ enum frame_kind {
     FRAME_PING = 3,      // h no body; also carries ack
     FRAME_BYE = 4,       // h no body: sender sends nothing more
     FRAME_BYE_ACK = 5,   // h no body
+    FRAME_ACK = 6,       // h Received: what came so far
+    FRAME_RESUMED = 7,   // h Received: the answer to a HELLO with `resume`
     FRAME_ATTACH = 10,   // d Attach: you are this vertex; dial your children
     FRAME_ATTACHED = 11, // u Attached: a vertex of the subtree is there
     FRAME_LOST = 12, // u Lost: a vertex of the subtree cannot be reached or went away
@@ -56,7 +58,7 @@ enum frame_kind {
     FRAME_MODEX = 42,         // r Modex: direct modex request
     FRAME_MODEX_DONE = 43,    // r Modex: its answer
     FRAME_ABORT = 44,         // u Abort: a rank called abort
-    FRAME_PMIX_USED = 45,     // u no body: a rank of this vertex has connected to PMIx
+    FRAME_PMIX_USED = 45,     // u PmixUsed: a rank of this vertex has connected to PMIx
     FRAME_NAMES = 46,         // u Names: publish, lookup, unpublish
     FRAME_NAMES_DONE = 47,    // r NamesDone: its answer
     FRAME_SPAWN_REQUEST = 48, // u SpawnRequest: a rank starts a further world

@@ -7,7 +7,9 @@
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
-#include "wire/link_core.h"
+#include "wire/link_internal.h"
+#include "wire/link_redial.h"
+#include "wire/link_resume.h"
 #include "wire/msg.h"
 
 enum {
@@ -18,45 +20,9 @@ enum {
     QUEUE_MAX = 512 << 20,
 };
 
-struct numbers {
-    uint64_t sent, received;
-};
-
-struct link {
-    struct link_conf conf;
-    Muster__Hello hello; // shallow, with the version filled in
-    char *peer, *local;
-    enum link_state state;
-    const struct link_ops *ops;
-    void *arg;
-    link_greeter_fn greeter; // NULL: the owner is known
-    void *greeter_arg;
-    const struct link_transport_ops *t;
-    void *transport;
-    struct numbers numbers[2]; // [frame_is_bulk()]
-
-    struct event *deadline; // until UP
-    struct event *tick;     // from GREETING on
-    struct event *kick;     // a failure that waits for the loop
-    uint32_t tick_ms;
-    uint64_t ticked;        // loop_now_ms() of the last tick
-    uint64_t heard, spoken; // when the last byte came, when the last frame was queued
-    uint64_t heard_bytes;
-    bool spoke; // since the last tick
-
-    struct err reason; // what down() gets when CLOSING is over, or when the kick comes
-    bool failing;      // the kick is on its way
-    bool refusing;     // CLOSING after our REFUSE
-    bool bye_seen;     // the peer sends nothing more
-    uint64_t close_by, linger_by;
-
-    int depth;   // calls of the transport on the stack
-    bool doomed; // destroyed: freed when depth is 0
-};
-
 // ---- life -------------------------------------------------------------------
 
-static bool move(struct link *l, enum link_event ev, const char *why)
+bool link_move(struct link *l, enum link_event ev, const char *why)
 {
     enum link_state from = l->state;
     if (!link_state_next(&l->state, ev))
@@ -67,14 +33,18 @@ static bool move(struct link *l, enum link_event ev, const char *why)
     return true;
 }
 
-static void free_link(struct link *l)
+void link_free(struct link *l)
 {
     if (l->transport != NULL)
         l->t->destroy(l->transport);
     loop_timer_free(l->deadline);
     loop_timer_free(l->tick);
     loop_timer_free(l->kick);
+    link_redial_destroy(l->redial);
+    for (int i = 0; i < 2; i++)
+        replay_destroy(l->lanes[i].queue);
     err_clear(&l->reason);
+    err_clear(&l->lost);
     free(l->peer);
     free(l->local);
     free(l);
@@ -90,8 +60,10 @@ void link_core_leave(struct link *l)
     if (--l->depth > 0)
         return;
     if (l->doomed) {
-        free_link(l);
-    } else if (l->state == LINK_DOWN && l->transport != NULL) {
+        link_free(l);
+    } else if (link_resume_ready(l)) {
+        link_resume_hand_over(l);
+    } else if (!link_core_alive(l) && l->transport != NULL) {
         l->t->destroy(l->transport);
         l->transport = NULL;
     }
@@ -99,27 +71,25 @@ void link_core_leave(struct link *l)
 
 bool link_core_alive(const struct link *l)
 {
-    return l->state != LINK_DOWN && !l->doomed;
+    return !link_ended(l) && l->state != LINK_BROKEN;
 }
 
-// The last thing that a link does.
-static void end(struct link *l, const struct err *why)
+void link_end(struct link *l, const struct err *why)
 {
-    if (!link_core_alive(l))
+    if (link_ended(l))
         return;
     ERR_AUTO copy = ERR_INIT; // `why` may be the link's own, and down() may destroy it
     err_copy(&copy, why);
-    move(l, LINK_EV_END, copy.text);
+    link_move(l, LINK_EV_END, copy.text);
     loop_timer_disarm(l->deadline);
     loop_timer_disarm(l->tick);
     loop_timer_disarm(l->kick);
+    if (l->redial != NULL)
+        link_redial_stop(l->redial);
     l->ops->down(l->arg, &copy);
 }
 
-static void end_kind(struct link *l, const char *kind, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void end_kind(struct link *l, const char *kind, const char *fmt, ...)
+void link_end_kind(struct link *l, const char *kind, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -127,21 +97,23 @@ static void end_kind(struct link *l, const char *kind, const char *fmt, ...)
     va_end(ap);
     ERR_AUTO err = ERR_INIT;
     err_set_kind(&err, kind, 0, "%s", text);
-    end(l, &err);
+    link_end(l, &err);
 }
 
 void link_core_fail(struct link *l, const struct err *why)
 {
     // Both sides have said all they had to say: this is how it was meant to end.
     if (l->state == LINK_CLOSING && (l->refusing || l->bye_seen))
-        end(l, &l->reason);
+        link_end(l, &l->reason);
+    else if (link_resume_can(l, why))
+        link_resume_break(l, why);
     else
-        end(l, why);
+        link_end(l, why);
 }
 
 void link_core_fail_later(struct link *l, const struct err *why)
 {
-    if (!link_core_alive(l) || l->failing)
+    if (link_ended(l) || l->failing)
         return;
     l->failing = true;
     err_copy(&l->reason, why);
@@ -152,7 +124,7 @@ static void on_kick(int fd, short what, void *arg)
 {
     struct link *l = arg;
     link_core_enter(l);
-    end(l, &l->reason);
+    link_end(l, &l->reason);
     link_core_leave(l);
 }
 
@@ -160,8 +132,12 @@ static void on_deadline(int fd, short what, void *arg)
 {
     struct link *l = arg;
     link_core_enter(l);
-    end_kind(l, "TIMEOUT", "no answer within %g s (%s)", l->conf.open_ms / 1000.0,
-             l->state == LINK_GREETING ? "HELLO" : l->t->stage(l->transport));
+    if (l->state == LINK_BROKEN)
+        link_resume_time_over(l);
+    else
+        link_end_kind(l, "TIMEOUT", "no answer within %g s (%s)",
+                      l->conf.open_ms / 1000.0,
+                      l->state == LINK_GREETING ? "HELLO" : l->t->stage(l->transport));
     link_core_leave(l);
 }
 
@@ -169,13 +145,17 @@ static void on_deadline(int fd, short what, void *arg)
 
 static void transmit(struct link *l, struct frame *f, bool last)
 {
-    f->ack = l->numbers[frame_is_bulk(f->kind)].received;
+    struct lane *lane = &l->lanes[frame_is_bulk(f->kind)];
+    f->ack = lane->told = lane->received;
+    lane->untold = 0;
     l->spoke = true;
-    (last ? l->t->send_last : l->t->send)(l->transport, f);
+    if (l->transport == NULL)
+        replay_add(lane->queue, f);
+    else
+        (last ? l->t->send_last : l->t->send)(l->transport, f);
 }
 
-// A frame of the link's own: not numbered.
-static void send_own(struct link *l, enum frame_kind kind, const ProtobufCMessage *msg)
+void link_send_own(struct link *l, enum frame_kind kind, const ProtobufCMessage *msg)
 {
     BUF_AUTO body = BUF_INIT;
     struct frame f = {.kind = (uint16_t)kind};
@@ -186,23 +166,30 @@ static void send_own(struct link *l, enum frame_kind kind, const ProtobufCMessag
 
 static bool overflows(struct link *l, size_t more)
 {
-    size_t wait = l->t->pending(l->transport);
-    if (wait + more <= l->conf.queue_max)
+    size_t held = replay_held(l->lanes[0].queue) + replay_held(l->lanes[1].queue);
+    size_t pending = l->transport != NULL ? l->t->pending(l->transport) : 0;
+    size_t wait = (held > pending ? held : pending) + more;
+    if (wait <= l->conf.queue_max)
         return false;
     ERR_AUTO err = ERR_INIT;
-    err_set_kind(&err, "OVERFLOW", 0,
-                 "the peer does not take what it is sent: %zu MiB wait",
-                 (wait + more) >> 20);
+    if (l->state == LINK_BROKEN)
+        err_set_kind(&err, "OVERFLOW", 0, "%s; %zu MiB wait for it to come back",
+                     err_text(&l->lost), wait >> 20);
+    else
+        err_set_kind(&err, "OVERFLOW", 0,
+                     "the peer does not take what it is sent: %zu MiB wait",
+                     wait >> 20);
     link_core_fail_later(l, &err);
     return true;
 }
 
 void link_send(struct link *l, const struct frame *f)
 {
-    if (l->state != LINK_UP || l->doomed || l->failing || overflows(l, f->len))
+    bool open = l->state == LINK_UP || (l->state == LINK_BROKEN && !l->close_wanted);
+    if (!open || l->doomed || l->failing || overflows(l, f->len))
         return;
     struct frame out = *f;
-    out.seq = ++l->numbers[frame_is_bulk(f->kind)].sent;
+    out.seq = ++l->lanes[frame_is_bulk(f->kind)].sent;
     transmit(l, &out, false);
 }
 
@@ -221,27 +208,30 @@ static void begin_closing(struct link *l, const char *kind, const char *text)
     err_set_kind(&l->reason, kind, 0, "%s", text);
     loop_timer_disarm(l->deadline);
     l->close_by = loop_now_ms() + l->conf.open_ms;
-    move(l, LINK_EV_CLOSE, text);
+    link_move(l, LINK_EV_CLOSE, text);
 }
 
-// Ends the link with `kind` and `text` on this side; the peer gets the text too.
-static void refuse(struct link *l, const char *kind, const char *text)
+void link_refuse(struct link *l, const char *kind, const char *text)
 {
     CLEANUP_FREE char *copy = xstrdup(text);
     Muster__Refuse msg = MUSTER__REFUSE__INIT;
     msg.reason = copy;
-    send_own(l, FRAME_REFUSE, &msg.base);
+    link_send_own(l, FRAME_REFUSE, &msg.base);
     l->refusing = true;
     begin_closing(l, kind, text);
 }
 
 void link_close(struct link *l)
 {
-    if (!link_core_alive(l) || l->state == LINK_CLOSING || l->failing)
+    if (link_ended(l) || l->state == LINK_CLOSING || l->failing)
         return;
+    if (l->state == LINK_BROKEN) {
+        l->close_wanted = true;
+        return;
+    }
     if (l->state == LINK_UP) {
         begin_closing(l, "CLOSED", "closed");
-        send_own(l, FRAME_BYE, NULL);
+        link_send_own(l, FRAME_BYE, NULL);
         return;
     }
     ERR_AUTO err = ERR_INIT;
@@ -255,7 +245,7 @@ static void watch_closing(struct link *l, uint64_t now)
     if (written && l->linger_by == 0)
         l->linger_by = now + LINGER_MS;
     if (now >= l->close_by || (written && now >= l->linger_by))
-        end(l, &l->reason);
+        link_end(l, &l->reason);
 }
 
 // ---- heartbeats -------------------------------------------------------------
@@ -281,7 +271,7 @@ static void listen_for_life(struct link *l, uint64_t now)
 static void give_sign_of_life(struct link *l, uint64_t now)
 {
     if (!l->spoke && now - l->spoken + l->tick_ms > l->conf.heartbeat_ms)
-        send_own(l, FRAME_PING, NULL);
+        link_send_own(l, FRAME_PING, NULL);
     if (l->spoke)
         l->spoken = now;
     l->spoke = false;
@@ -292,13 +282,15 @@ static void on_tick(int fd, short what, void *arg)
     struct link *l = arg;
     uint64_t now = loop_now_ms();
     link_core_enter(l);
-    loop_timer_arm(l->tick, l->tick_ms);
+    loop_timer_arm(l->tick, l->tick_ms); // a link that ends or breaks disarms it
     if (l->state == LINK_CLOSING)
         watch_closing(l, now);
     if (l->state == LINK_UP || l->state == LINK_CLOSING)
         listen_for_life(l, now);
-    if (l->state == LINK_UP || (l->state == LINK_CLOSING && !l->bye_seen))
+    if (l->state == LINK_UP || (l->state == LINK_CLOSING && !l->bye_seen)) {
+        link_resume_tell(l);
         give_sign_of_life(l, now);
+    }
     l->ticked = now;
     link_core_leave(l);
 }
@@ -315,7 +307,7 @@ static bool same_major(struct link *l, const Muster__Hello *peer)
         "%.40s speaks protocol %u (version %.40s), %.40s speaks protocol %u (version "
         "%.40s): the whole group must run the same major version",
         own->role, own->major, own->version, peer->role, peer->major, peer->version);
-    refuse(l, "VERSION", text);
+    link_refuse(l, "VERSION", text);
     return false;
 }
 
@@ -323,16 +315,17 @@ static void greet(struct link *l, const Muster__Hello *peer)
 {
     if (l->greeter != NULL && l->greeter(l->greeter_arg, l, &l->ops, &l->arg) < 0) {
         if (link_core_alive(l))
-            refuse(l, "REFUSED", "nobody here takes this link");
+            link_refuse(l, "REFUSED", "nobody here takes this link");
         return;
     }
     if (!link_core_alive(l) || !same_major(l, peer))
         return;
     loop_timer_disarm(l->deadline);
-    move(l, LINK_EV_GREETED, NULL);
+    link_move(l, LINK_EV_GREETED, NULL);
+    link_resume_agree(l, peer);
     ERR_AUTO err = ERR_INIT;
     if (l->ops->up(l->arg, peer, &err) < 0 && l->state == LINK_UP && !l->doomed)
-        refuse(l, "REFUSED", err_text(&err));
+        link_refuse(l, "REFUSED", err_text(&err));
 }
 
 static void on_hello(struct link *l, const struct frame *f)
@@ -342,7 +335,10 @@ static void on_hello(struct link *l, const struct frame *f)
                               ? msg_unpack(f, &muster__hello__descriptor, &err)
                               : NULL;
     if (peer == NULL)
-        end_kind(l, "PROTOCOL", "%s", err.text != NULL ? err.text : "a second HELLO");
+        link_end_kind(l, "PROTOCOL", "%s",
+                      err.text != NULL ? err.text : "a second HELLO");
+    else if (l->heir != NULL || (l->finder != NULL && peer->resume != NULL))
+        link_resume_hello(l, peer);
     else
         greet(l, peer);
     msg_free(peer);
@@ -352,11 +348,11 @@ static void on_refuse(struct link *l, const struct frame *f)
 {
     Muster__Refuse *msg = msg_unpack(f, &muster__refuse__descriptor, NULL);
     if (l->refusing)
-        end(l, &l->reason);
+        link_end(l, &l->reason);
     else
-        end_kind(l, "REFUSED", "the peer refused: %.1000s",
-                 msg != NULL && msg->reason[0] != '\0' ? msg->reason
-                                                       : "no reason given");
+        link_end_kind(l, "REFUSED", "the peer refused: %.1000s",
+                      msg != NULL && msg->reason[0] != '\0' ? msg->reason
+                                                            : "no reason given");
     msg_free(msg);
 }
 
@@ -367,15 +363,15 @@ static void on_bye(struct link *l, const struct frame *f)
         return;
     if (l->state == LINK_UP)
         begin_closing(l, "CLOSED", "closed by the peer");
-    send_own(l, FRAME_BYE_ACK, NULL);
+    link_send_own(l, FRAME_BYE_ACK, NULL);
 }
 
 static void on_bye_ack(struct link *l, const struct frame *f)
 {
     if (l->state == LINK_CLOSING)
-        end(l, &l->reason);
+        link_end(l, &l->reason);
     else
-        end_kind(l, "PROTOCOL", "BYE_ACK without a BYE");
+        link_end_kind(l, "PROTOCOL", "BYE_ACK without a BYE");
 }
 
 static void on_ping(struct link *l, const struct frame *f)
@@ -385,29 +381,45 @@ static void on_ping(struct link *l, const struct frame *f)
 
 static void on_numbered(struct link *l, const struct frame *f)
 {
-    struct numbers *n = &l->numbers[frame_is_bulk(f->kind)];
+    struct lane *lane = &l->lanes[frame_is_bulk(f->kind)];
     if (l->refusing || l->bye_seen)
         return;
-    if (f->seq != n->received + 1) {
-        end_kind(l, "PROTOCOL", "frame %s has number %llu where %llu was due",
-                 frame_kind_name(f->kind), (unsigned long long)f->seq,
-                 (unsigned long long)n->received + 1);
+    if (f->seq != lane->received + 1) {
+        link_end_kind(l, "PROTOCOL", "frame %s has number %llu where %llu was due",
+                      frame_kind_name(f->kind), (unsigned long long)f->seq,
+                      (unsigned long long)lane->received + 1);
         return;
     }
-    n->received++;
+    lane->received++;
+    link_resume_count(l, f);
     l->ops->frame(l->arg, f);
+}
+
+// May a frame of this kind come now?
+static bool is_due(const struct link *l, uint16_t kind)
+{
+    bool first = kind == FRAME_HELLO || kind == FRAME_REFUSE;
+    return l->state != LINK_GREETING || first || (l->greeted && kind == FRAME_RESUMED);
 }
 
 void link_core_frame(struct link *l, const struct frame *f)
 {
     static void (*const own[])(struct link *, const struct frame *) = {
-        [FRAME_HELLO] = on_hello, [FRAME_REFUSE] = on_refuse,   [FRAME_PING] = on_ping,
-        [FRAME_BYE] = on_bye,     [FRAME_BYE_ACK] = on_bye_ack,
+        [FRAME_HELLO] = on_hello,
+        [FRAME_REFUSE] = on_refuse,
+        [FRAME_PING] = on_ping,
+        [FRAME_BYE] = on_bye,
+        [FRAME_BYE_ACK] = on_bye_ack,
+        [FRAME_ACK] = link_resume_on_ack,
+        [FRAME_RESUMED] = link_resume_on_resumed,
     };
     if (!link_core_alive(l) || l->failing)
         return;
-    if (l->state == LINK_GREETING && f->kind != FRAME_HELLO && f->kind != FRAME_REFUSE)
-        end_kind(l, "PROTOCOL", "%s before HELLO", frame_kind_name(f->kind));
+    link_resume_take_ack(l, f);
+    if (!link_core_alive(l))
+        return;
+    if (!is_due(l, f->kind))
+        link_end_kind(l, "PROTOCOL", "%s before HELLO", frame_kind_name(f->kind));
     else if (f->kind < sizeof own / sizeof *own && own[f->kind] != NULL)
         own[f->kind](l, f);
     else
@@ -418,16 +430,23 @@ void link_core_frame(struct link *l, const struct frame *f)
 
 void link_core_connected(struct link *l)
 {
-    move(l, LINK_EV_CONNECTED, NULL);
+    link_move(l, LINK_EV_CONNECTED, NULL);
+}
+
+void link_start_ticking(struct link *l)
+{
+    l->ticked = l->heard = l->spoken = loop_now_ms();
+    l->heard_bytes = l->t->received(l->transport);
+    l->spoke = false;
+    loop_timer_arm(l->tick, l->tick_ms);
 }
 
 void link_core_opened(struct link *l)
 {
-    if (l->doomed || l->failing || !move(l, LINK_EV_OPENED, NULL))
+    if (l->doomed || l->failing || !link_move(l, LINK_EV_OPENED, NULL))
         return;
-    l->ticked = l->heard = l->spoken = loop_now_ms();
-    loop_timer_arm(l->tick, l->tick_ms);
-    send_own(l, FRAME_HELLO, &l->hello.base);
+    link_start_ticking(l);
+    link_send_own(l, FRAME_HELLO, &l->hello.base);
 }
 
 struct link *link_core_create(const struct link_conf *conf, const char *peer,
@@ -454,6 +473,8 @@ struct link *link_core_create(const struct link_conf *conf, const char *peer,
     l->state = state;
     l->ops = ops;
     l->arg = arg;
+    for (int i = 0; i < 2; i++)
+        l->lanes[i].queue = replay_create();
     l->deadline = loop_timer(conf->base, on_deadline, l);
     l->tick = loop_timer(conf->base, on_tick, l);
     l->kick = loop_timer(conf->base, on_kick, l);
@@ -516,5 +537,5 @@ void link_destroy(struct link *l)
     loop_timer_disarm(l->tick);
     loop_timer_disarm(l->kick);
     if (l->depth == 0)
-        free_link(l);
+        link_free(l);
 }

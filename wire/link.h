@@ -8,7 +8,16 @@
 //
 // States: DIALING (TCP) -> OPENING (SSH, channels) -> GREETING (HELLO sent, waiting for
 // the peer's) -> UP -> CLOSING (BYE sent) -> DOWN; from any of them -> DOWN on failure.
-// One deadline bounds everything before UP. Numbered frames carry seq from 1 up without
+// One deadline bounds everything before UP.
+//
+// Coming back: a dialled link with grace_ms, whose listener agrees, outlives its connection.
+// UP or CLOSING -> BROKEN when the connection is lost or silent; the dialling end dials
+// again, and in the grace the link is UP (and closes, if that was wanted) on the new
+// connection with every frame once and in order. BROKEN -> DOWN when the grace is over, or
+// when it is sure that the peer is gone. Owners need not care: they send as before.
+// (link_resume.h has the exchange.)
+//
+// Numbered frames carry seq from 1 up without
 // gaps (control and bulk apart); a gap or a repeat ends the link. Heartbeats: a PING
 // (it carries ack) when nothing was sent for the interval; no byte for `dead_ms` ends
 // the link. Time in which this process itself did not run (stopped, starved) does not
@@ -19,6 +28,7 @@
 #ifndef MUSTER_WIRE_LINK_H
 #define MUSTER_WIRE_LINK_H
 
+#include <stdbool.h>
 #include <sys/socket.h>
 
 #include "common/err.h"
@@ -38,6 +48,7 @@ enum link_state {
     LINK_OPENING,
     LINK_GREETING,
     LINK_UP,
+    LINK_BROKEN,
     LINK_CLOSING,
     LINK_DOWN,
 };
@@ -55,9 +66,13 @@ struct link_ops {
     // on either side), "VERSION", "REFUSED" (the peer said why), "SILENT" (no
     // heartbeat), "LOST" (closed without BYE, reset), "OVERFLOW" (the peer does not
     // read), "PROTOCOL", "REMOTE_EXEC_NOT_FOUND" (sshd's host has no musterd),
-    // "REMOTE_EXEC" (it does not start there, or could not be brought). The text is meant for the user. The owner still has to destroy
-    // the link.
+    // "REMOTE_EXEC" (it does not start there, or could not be brought). The text is meant
+    // for the user. The owner still has to destroy the link.
     void (*down)(void *arg, const struct err *why);
+    // Both may be NULL: the connection is lost, and the link waits for another one; it is
+    // there.
+    void (*broken)(void *arg, const struct err *why);
+    void (*resumed)(void *arg);
 };
 
 struct link_conf {
@@ -69,7 +84,8 @@ struct link_conf {
     uint32_t open_ms;           // deadline until UP; 0: 10,000
     uint32_t heartbeat_ms;      // 0: 1,000
     uint32_t dead_ms;           // 0: 3,000
-    size_t queue_max;           // unsent bytes that end the link; 0: 512 MiB
+    size_t queue_max;  // bytes unsent or not acknowledged that end the link; 0: 512 MiB
+    uint32_t grace_ms; // link_dial: how long the link outlives its connection; 0: not
 };
 
 // Connect to `addr`. Never fails at once: failures come through down(). The ops and arg
@@ -108,6 +124,11 @@ struct link_server *link_listen(const struct link_conf *conf,
                                 const struct sockaddr *addr, socklen_t len,
                                 link_accept_fn accept, void *server_arg,
                                 struct err *err);
+// Let dialled links come back: `find` (with server_arg) names the link of which
+// link_is_session(link, session) holds, or NULL. Without it they end with their
+// connection.
+typedef struct link *(*link_find_fn)(void *server_arg, const uint8_t *session);
+void link_server_let_resume(struct link_server *s, link_find_fn find);
 // The bound address (for port 0).
 void link_server_address(const struct link_server *s, struct sockaddr_storage *addr);
 // Links that were accepted stay, those that still shake hands go. NULL-safe.
@@ -119,7 +140,14 @@ const char *link_peer_text(const struct link *l);
 // Local address of the connection as a literal without port ("" for stdio).
 const char *link_local_address(const struct link *l);
 
-// Queue a frame (copied). seq and ack are set here. Dropped when the link is not UP.
+// How long it has been BROKEN, or was when it went DOWN from there; else 0.
+uint64_t link_away_ms(const struct link *l);
+// Is this the name of the link? Random, and told to nobody but the two ends.
+enum { LINK_SESSION_BYTES = 16 };
+bool link_is_session(const struct link *l, const uint8_t *session);
+
+// Queue a frame (copied). seq and ack are set here. Dropped when the link is neither UP nor
+// BROKEN.
 // Bulk frames (frame_is_bulk) have a queue of their own, which control frames overtake.
 void link_send(struct link *l, const struct frame *f);
 // As link_send, with a packed message as the body.

@@ -23,6 +23,8 @@ struct link_transport_ops {
     uint64_t (*received)(const void *t);
     // What is waited for before the transport is open ("TCP connect"), for texts.
     const char *(*stage)(const void *t);
+    // It carries another link from now on. NULL: it cannot.
+    void (*rebind)(void *t, struct link *l);
     void (*destroy)(void *t);
 };
 
@@ -30,6 +32,8 @@ struct link_transport_ops {
 // arg. -1: nobody wants this link.
 typedef int (*link_greeter_fn)(void *greeter_arg, struct link *l,
                                const struct link_ops **ops, void **arg);
+// Asked when a connection wants to go on with a link: which one is it? NULL: none here.
+typedef struct link *(*link_finder_fn)(void *greeter_arg, const uint8_t *session);
 
 // A link in `state` (DIALING or OPENING) whose deadline runs. peer: for texts.
 struct link *link_core_create(const struct link_conf *conf, const char *peer,
@@ -39,6 +43,20 @@ void link_core_attach(struct link *l, const struct link_transport_ops *ops, void
 uint32_t link_core_dead_ms(const struct link *l); // with the default filled in
 void link_core_set_local(struct link *l, const char *address);
 void link_core_set_greeter(struct link *l, link_greeter_fn greeter, void *greeter_arg);
+// With the greeter's arg: connections that go on with other links are let in.
+void link_core_set_finder(struct link *l, link_finder_fn finder);
+// Of the dialling end: the link may outlive its connection. Takes over the redial.
+struct link_redial;
+void link_core_set_redial(struct link *l, struct link_redial *redial);
+// Of the dialling end: l is only a connection for `heir`, which lost its own.
+void link_core_set_heir(struct link *l, struct link *heir, uint32_t round);
+
+// The encoded frames that go out, control or bulk.
+struct replay *link_core_queue(const struct link *l, bool bulk);
+// False: frames of this sort stay with the transport for now.
+bool link_core_takes(const struct link *l, bool bulk);
+// The peer's end was closed, as the kernel does for a program that ends.
+void link_core_hung_up(struct link *l);
 
 // The peer is no link's: the deadline is off, and the transport ends it.
 void link_core_no_deadline(struct link *l);

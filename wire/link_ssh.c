@@ -8,6 +8,7 @@
 
 #include "common/loop.h"
 #include "common/mem.h"
+#include "wire/replay.h"
 
 enum {
     STEPS_A_WAKE = 16,
@@ -74,7 +75,10 @@ int link_ssh_check(struct link_ssh *s, struct err *err)
         (ssh_get_status(s->session) & (SSH_CLOSED | SSH_CLOSED_ERROR)) == 0)
         return 0;
     const char *why = ssh_get_error(s->session);
-    if (why[0] == '\0' || strstr(why, "disconnected") != NULL)
+    bool hung_up = strstr(why, "disconnected") != NULL; // libssh's word for end of file
+    if (hung_up)
+        link_core_hung_up(s->link);
+    if (hung_up || why[0] == '\0')
         why = "its program ended or its pod went";
     err_set_kind(err, "LOST", 0, "the connection was closed without a goodbye (%.200s)",
                  why);
@@ -90,7 +94,8 @@ static void deliver_channel(struct link_ssh *s, enum link_ssh_use use)
     struct frame f;
     size_t used = 0;
     int got = 0;
-    while (link_core_alive(s->link) && (got = frame_decode(in, &f, &used, &err)) == 1) {
+    while (link_core_takes(s->link, use == LINK_SSH_BULK) &&
+           (got = frame_decode(in, &f, &used, &err)) == 1) {
         if (!s->single && frame_is_bulk(f.kind) != (use == LINK_SSH_BULK)) {
             err_set(&err, "%s on the wrong channel", frame_kind_name(f.kind));
             got = -1;
@@ -113,58 +118,67 @@ static void deliver(struct link_ssh *s)
     deliver_channel(s, LINK_SSH_CONTROL);
 }
 
+static struct replay *queue_of(const struct link_ssh *s, enum link_ssh_use use)
+{
+    return link_core_queue(s->link, use == LINK_SSH_BULK);
+}
+
 // With one channel for all: whole bulk frames go behind the control frames that wait, as
 // few as keep it busy.
 static void merge_bulk(struct link_ssh *s)
 {
-    struct buf *out = &s->channels[LINK_SSH_CONTROL].out;
-    struct buf *bulk = &s->channels[LINK_SSH_BULK].out;
-    while (s->single && buf_len(out) < BULK_PIECE && buf_len(bulk) > 0) {
-        struct frame f;
-        size_t used = 0;
-        if (frame_decode(bulk, &f, &used, NULL) != 1)
-            return;
-        buf_append(out, buf_data(bulk), used);
-        buf_take(bulk, used);
-    }
+    struct replay *out = queue_of(s, LINK_SSH_CONTROL);
+    while (s->single && replay_unwritten(out) < BULK_PIECE &&
+           replay_move(out, queue_of(s, LINK_SSH_BULK)))
+        ;
 }
 
-// The next queue that can be written: control first. NULL: none.
-static struct link_ssh_channel *next_to_write(struct link_ssh *s, uint32_t *len)
+// When all queues are empty.
+static void queue_last(struct link_ssh *s)
+{
+    struct replay *control = queue_of(s, LINK_SSH_CONTROL);
+    if (buf_len(&s->last) == 0 || replay_unwritten(control) > 0 ||
+        replay_unwritten(queue_of(s, LINK_SSH_BULK)) > 0)
+        return;
+    replay_add_encoded(control, buf_data(&s->last), buf_len(&s->last));
+    buf_clear(&s->last);
+}
+
+// The next channel that can be written, and how much: control first. -1: none.
+static int next_to_write(struct link_ssh *s, uint32_t *len)
 {
     static const uint32_t pieces[] = {CONTROL_PIECE, BULK_PIECE};
-    struct link_ssh_channel *c = s->channels;
     merge_bulk(s);
-    if (buf_len(&c[0].out) == 0 && buf_len(&c[1].out) == 0 && buf_len(&s->last) > 0) {
-        buf_append(&c[LINK_SSH_CONTROL].out, buf_data(&s->last), buf_len(&s->last));
-        buf_clear(&s->last);
-    }
+    queue_last(s);
     for (int use = 0; use < (s->single ? 1 : LINK_SSH_USES); use++) {
-        size_t wait = buf_len(&c[use].out);
-        uint32_t window = wait > 0 ? ssh_channel_window_size(c[use].channel) : 0;
+        size_t wait = replay_unwritten(queue_of(s, use));
+        uint32_t window =
+            wait > 0 ? ssh_channel_window_size(s->channels[use].channel) : 0;
         *len = wait < pieces[use] ? (uint32_t)wait : pieces[use];
         *len = *len < window ? *len : window;
         if (*len > 0)
-            return &c[use];
+            return use;
     }
-    return NULL;
+    return -1;
 }
 
 // Only with libssh's own buffer empty and the window open: it has no other bound.
 static void write_some(struct link_ssh *s)
 {
-    struct link_ssh_channel *c;
+    int use;
     uint32_t len = 0;
+    size_t all;
     while (ssh_blocking_flush(s->session, 0) == SSH_OK &&
-           (c = next_to_write(s, &len)) != NULL) {
-        int n = ssh_channel_write(c->channel, buf_data(&c->out), len);
+           (use = next_to_write(s, &len)) >= 0) {
+        int n = ssh_channel_write(s->channels[use].channel,
+                                  replay_next(queue_of(s, use), &all), len);
         if (n <= 0) {
             if (n < 0)
                 link_ssh_break(s, "LOST", "the connection was lost (%.200s)",
                                ssh_get_error(s->session));
             return;
         }
-        buf_take(&c->out, (size_t)n);
+        replay_wrote(queue_of(s, use), (size_t)n);
     }
 }
 
@@ -253,8 +267,7 @@ void link_ssh_wake(struct link_ssh *s)
 static void ssh_send(void *t, const struct frame *f)
 {
     struct link_ssh *s = t;
-    enum link_ssh_use use = frame_is_bulk(f->kind) ? LINK_SSH_BULK : LINK_SSH_CONTROL;
-    frame_encode(&s->channels[use].out, f);
+    replay_add(link_core_queue(s->link, frame_is_bulk(f->kind)), f);
     link_ssh_wake(s); // written from the loop: what is sent together goes in one write
 }
 
@@ -271,8 +284,8 @@ static size_t ssh_pending(const void *t)
     // What libssh itself still holds can be seen only as a wish to write.
     size_t hidden =
         s->session != NULL && (ssh_get_poll_flags(s->session) & SSH_WRITE_PENDING) != 0;
-    return buf_len(&s->channels[0].out) + buf_len(&s->channels[1].out) +
-           buf_len(&s->last) + hidden;
+    return replay_unwritten(queue_of(s, LINK_SSH_CONTROL)) +
+           replay_unwritten(queue_of(s, LINK_SSH_BULK)) + buf_len(&s->last) + hidden;
 }
 
 static uint64_t ssh_received(const void *t)
@@ -284,6 +297,15 @@ static const char *ssh_stage(const void *t)
 {
     const struct link_ssh *s = t;
     return s->role->stage(s->state);
+}
+
+static void ssh_rebind(void *t, struct link *l)
+{
+    struct link_ssh *s = t;
+    s->link = l;
+    if (s->role->rebind != NULL)
+        s->role->rebind(s->state, l);
+    link_ssh_wake(s);
 }
 
 static void ssh_destroy(void *t)
@@ -299,10 +321,8 @@ static void ssh_destroy(void *t)
     }
     ssh_free(s->session); // closes the fd
     s->role->destroy(s->state);
-    for (int use = 0; use < LINK_SSH_USES; use++) {
+    for (int use = 0; use < LINK_SSH_USES; use++)
         buf_free(&s->channels[use].in);
-        buf_free(&s->channels[use].out);
-    }
     buf_free(&s->last);
     err_clear(&s->broken);
     free(s);
@@ -314,6 +334,7 @@ static const struct link_transport_ops ssh_ops = {
     .pending = ssh_pending,
     .received = ssh_received,
     .stage = ssh_stage,
+    .rebind = ssh_rebind,
     .destroy = ssh_destroy,
 };
 

@@ -1,6 +1,7 @@
 // Inside of links over SSH: one libssh session with a control and a bulk channel (or one
-// for both, to a stock sshd), stepped from the event loop. What the two ends have in common; each end is a role
-// (link_ssh_client.c, link_ssh_exec.c, link_ssh_server.c) that brings the session to open channels.
+// for both, to a stock sshd), stepped from the event loop. What the two ends have in
+// common; each end is a role (link_ssh_client.c, link_ssh_exec.c, link_ssh_server.c) that
+// brings the session to open channels.
 //
 // libssh calls back from inside its own functions, also from writing and flushing. So
 // its callbacks only append to buffers and note failures here; everything that reaches
@@ -30,12 +31,14 @@ struct link_ssh_role {
     const char *(*stage)(const void *state);
     // Is this channel the role's own? Its data is left to it. May be NULL.
     bool (*owns)(const void *state, ssh_channel channel);
+    // The session carries another link from now on. May be NULL.
+    void (*rebind)(void *state, struct link *l);
     void (*destroy)(void *state); // after the session is gone; NULL-safe
 };
 
 struct link_ssh_channel {
     ssh_channel channel; // NULL: not there yet; the session's
-    struct buf in, out;
+    struct buf in;       // what goes out is in the link's queues
 };
 
 struct link_ssh {

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "common/mem.h"
+#include "wire/link_redial.h"
 #include "wire/link_sock.h"
 #include "wire/link_ssh_login.h"
 
@@ -93,6 +94,8 @@ struct link *link_dial(const struct link_conf *conf, const struct sockaddr *addr
     struct client *c = xcalloc(1, sizeof *c);
     link_ssh_login_init(&c->login, l, conf, NULL, addr, len);
     c->ssh = c->login.ssh = link_ssh_create(l, conf->base, fd, &client_role, c);
+    if (conf->grace_ms > 0)
+        link_core_set_redial(l, link_redial_create(l, conf, addr, len));
     if (fd < 0)
         link_core_fail_later(l, &err);
     return l;

@@ -30,6 +30,7 @@ struct link_server {
     ssh_bind bind; // gives each session the host keys
     struct event *readable, *resume;
     link_accept_fn accept;
+    link_find_fn find; // NULL: no link comes back
     void *arg;
     const struct link_shell_ops *shell_ops; // NULL: no commands
     void *shell_arg;
@@ -218,9 +219,23 @@ static bool server_owns(const void *state, ssh_channel channel)
     return link_ssh_shells_own(&((const struct peer *)state)->shells, channel);
 }
 
+static void leave_server(struct peer *p)
+{
+    DL_DELETE(p->server->peers, p);
+    p->server = NULL;
+}
+
+static void server_rebind(void *state, struct link *l)
+{
+    struct peer *p = state;
+    leave_server(p);
+    p->link = l;
+}
+
 static const struct link_ssh_role server_role = {.step = server_step,
                                                  .stage = server_stage,
                                                  .owns = server_owns,
+                                                 .rebind = server_rebind,
                                                  .destroy = server_destroy_peer};
 
 // ---- until a link has an owner ----------------------------------------------
@@ -247,7 +262,8 @@ static void pending_down(void *arg, const struct err *why)
     link_destroy(p->link);
 }
 
-static const struct link_ops pending_ops = {pending_up, pending_frame, pending_down};
+static const struct link_ops pending_ops = {
+    .up = pending_up, .frame = pending_frame, .down = pending_down};
 
 static int on_greeted(void *arg, struct link *l, const struct link_ops **ops,
                       void **link_arg)
@@ -260,9 +276,14 @@ static int on_greeted(void *arg, struct link *l, const struct link_ops **ops,
         return -1;
     }
     *ops = theirs;
-    DL_DELETE(p->server->peers, p);
-    p->server = NULL;
+    leave_server(p);
     return 0;
+}
+
+static struct link *on_find(void *arg, const uint8_t *session)
+{
+    struct peer *p = arg;
+    return p->server->find(p->server->arg, session);
 }
 
 // ---- listening --------------------------------------------------------------
@@ -308,6 +329,8 @@ static void welcome(struct link_server *s, int fd, const char *text)
     p->link = link_core_create(&s->conf, text, LINK_OPENING, &pending_ops, p);
     link_core_set_local(p->link, local);
     link_core_set_greeter(p->link, on_greeted, p);
+    if (s->find != NULL)
+        link_core_set_finder(p->link, on_find);
     link_sock_tune(fd, link_core_dead_ms(p->link));
     p->ssh = link_ssh_create(p->link, s->conf.base, fd, &server_role, p);
     p->shells.ssh = p->ssh;
@@ -439,6 +462,11 @@ void link_server_serve_shells(struct link_server *s, const struct link_shell_ops
 {
     s->shell_ops = ops;
     s->shell_arg = server_arg;
+}
+
+void link_server_let_resume(struct link_server *s, link_find_fn find)
+{
+    s->find = find;
 }
 
 void link_server_address(const struct link_server *s, struct sockaddr_storage *addr)

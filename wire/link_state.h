@@ -10,6 +10,8 @@ enum link_event {
     LINK_EV_CONNECTED, // the byte stream is there
     LINK_EV_OPENED,    // so are the channels: frames can go
     LINK_EV_GREETED,   // the peer's HELLO is good
+    LINK_EV_BREAK,     // no connection, but the link lives on
+    LINK_EV_RESUME,    // it has another one
     LINK_EV_CLOSE,     // one side says BYE or REFUSE
     LINK_EV_END,       // over, for whatever reason
 };

@@ -7,8 +7,10 @@ wire_libwire_a_SOURCES = \
 	%D%/coll_route.c %D%/coll_route.h \
 	%D%/frame.c %D%/frame.h \
 	%D%/keyring.c %D%/keyring.h %D%/keyring_generate.c \
-	%D%/link.c %D%/link.h %D%/link_core.h \
+	%D%/link.c %D%/link.h %D%/link_core.h %D%/link_internal.h \
 	%D%/link_hostkeys.c %D%/link_hostkeys.h \
+	%D%/link_redial.c %D%/link_redial.h \
+	%D%/link_resume.c %D%/link_resume.h \
 	%D%/link_sock.c %D%/link_sock.h \
 	%D%/link_ssh.c %D%/link_ssh.h \
 	%D%/link_ssh_client.c \
@@ -22,6 +24,7 @@ wire_libwire_a_SOURCES = \
 	%D%/msg.c %D%/msg.h \
 	%D%/namestore.c %D%/namestore.h \
 	%D%/remote.c %D%/remote.h \
+	%D%/replay.c %D%/replay.h \
 	%D%/self.c %D%/self.h \
 	%D%/tree.c %D%/tree.h \
 	%D%/via.c %D%/via.h

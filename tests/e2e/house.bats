@@ -111,3 +111,32 @@ manual_names() {
     manual_names man/musterd.8.scd agent/opts.c
     manual_names man/muster-roll.1.scd launcher/cmd_roll.c
 }
+
+# case_rows: "ID FILE NOTE..." of each row of tests/CASES.md; FILE is - where there is none.
+case_rows() {
+    awk -F ' *[|] *' '$2 ~ /^[a-z]+-[0-9]+$/ { print $2, ($4 == "" ? "-" : $4), $5 }' tests/CASES.md
+}
+
+@test "every case of the field is tested under its id, or says why not" {
+    local id file note bad=0 rows=0
+    while read -r id file note; do
+        rows=$((rows + 1))
+        if [ "$file" = - ]; then
+            [ "${#note}" -ge 20 ] || { echo "$id: neither a test nor a reason"; bad=1; }
+        else
+            grep -qiE "case $id\b" "tests/$file" || { echo "$id: not in tests/$file"; bad=1; }
+        fi
+    done < <(case_rows)
+    [ "$rows" -ge 32 ]
+    [ "$(case_rows | cut -d' ' -f1 | sort | uniq -d)" = '' ]
+    [ "$bad" = 0 ]
+}
+
+@test "cases that tests name are in the table" {
+    local id bad=0
+    for id in $(grep -rhoiE --include='*.bats' --include='*.c' 'case (lau|ssh|pmx)-[0-9]+' tests |
+        sed 's/^[Cc]ase //' | sort -u); do
+        case_rows | grep -q "^$id " || { echo "$id is not in tests/CASES.md"; bad=1; }
+    done
+    [ "$bad" = 0 ]
+}

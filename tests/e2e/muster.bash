@@ -85,10 +85,20 @@ all_stand_by() {
 # job_processes N: what of a job (ranks, keepers, PMIx servers) is left on the pods; more kits
 # than stand by count, too.
 job_processes() {
-  local i
+  local i pid command comm keepers
   for ((i = 0; i < $1; i++)); do
-    processes "train-$i" | grep -E 'tests/mpi(ch)?/|keeper|muster-pmixd|rank-' || true
-    "$podbox" ps "train-$i" 2>/dev/null | grep ' musterd keeper ' | tail -n +3
+    keepers=0
+    while read -r pid command; do
+      comm=''
+      read -r comm 2>/dev/null <"/proc/$pid/comm" || true
+      case $command in
+        'musterd keeper '*) ((++keepers > 2)) || [ "$comm" = 'keeper (job)' ] || continue ;;
+        */muster-pmixd) [ "$comm" = 'pmixd (job)' ] || continue ;;
+        *tests/mpi/* | *tests/mpich/* | *keeper* | *rank-*) ;;
+        *) continue ;;
+      esac
+      echo "$pid $command"
+    done < <("$podbox" ps "train-$i" 2>/dev/null)
   done
 }
 

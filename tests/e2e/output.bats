@@ -50,6 +50,38 @@ setup() {
   [ ! -e started ]
 }
 
+@test "a file that takes no more: it is named, 125, and ranks are not killed for it" {
+  run --separate-stderr bash -c "ulimit -f 16; '$muster' run --pmi none -n 1 seq 1 50000 >file"
+  [ "$status" = 125 ]
+  [[ "$stderr" == *"muster: the ranks ended well, but"*"cannot write to stdout: File too large"* ]]
+  [ "$(wc -c <file)" = 16384 ]
+  run --separate-stderr bash -c "ulimit -f 16; '$muster' run --pmi none -n 2 --output logs sh -c '
+    [ \$RANK = 0 ] || seq 1 50000; echo \$RANK >&2'"
+  [ "$status" = 125 ]
+  [[ "$stderr" == *"muster: the ranks ended well, but"*"cannot write to logs/rank.1.out: File too large"* ]]
+  [ "$(cat logs/rank.0.err logs/rank.1.err)" = $'0\n1' ]
+}
+
+@test "a file's writer that is killed: the ranks go on, 125 tells of it" {
+  mkfifo go
+  "$muster" run --pmi none -n 1 sh -c 'echo one; read -r x <go; echo two; touch done' >file 2>err 3>&- &
+  job=$!
+  wait_for 20 grep -q one file
+  pkill -KILL -o -P "$job" -f '^muster writer' # the oldest one: stdout's
+  timeout 20 sh -c 'echo >go'
+  ends_within 30 "$job"
+  [ "$code" = 125 ]
+  [ -e done ]
+  grep -q '^muster: .*output of theirs was lost: stdout: the process that writes it .*signal 9' err
+}
+
+@test "a file gets all that was printed before the end, stdout and stderr in one" {
+  "$muster" run --pmi none -n 2 sh -c 'seq 1 20000; seq 1 20000 >&2' >>file 2>&1
+  [ "$(wc -l <file)" = 80000 ]
+  echo more >>file # and its offset is where it was left
+  [ "$(tail -1 file)" = more ]
+}
+
 @test "the last lines of a killed rank arrive, and are told with the cause" {
   run --separate-stderr "$muster" run --pmi none -n 1 sh -c '
     seq 1 5000; echo "cuda error" >&2; kill -KILL $$'

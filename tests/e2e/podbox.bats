@@ -459,3 +459,20 @@ not_in_pod() {
     run -77 setpriv --reuid 65534 --clear-groups "$BATS_TEST_TMPDIR/podbox" up 1
     [[ "$output" == "podbox: podbox needs root"* ]]
 }
+
+@test "up --root: another image for one pod; what is no image or no pod is refused" {
+    local image=$BATS_TEST_TMPDIR/image
+    mkdir -p "$image/bin" "$image/etc"
+    cp /bin/cat "$image/bin/"
+    ldd /bin/cat | grep -o '/[^ ]*' | xargs -I{} cp -L --parents {} "$image/"
+    echo other >"$image/etc/image"
+    pb up 2 --root "train-1=$image"
+    run -0 pb exec train-1 cat /etc/image
+    [ "$output" = other ]
+    run -1 pb exec train-0 cat /etc/image
+    pb down
+    run -2 pb up 2 --root "$BATS_TEST_TMPDIR/missing"
+    [[ "$output" == *"--root wants [POD=]DIR"* ]]
+    run -2 pb up 2 --root "train-7=$image"
+    [[ "$output" == *"no pod 'train-7'"* ]]
+}

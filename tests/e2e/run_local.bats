@@ -84,9 +84,23 @@ setup() {
   ! pgrep -f 'sleep 1234[.]5'
 }
 
-@test "SIGUSR1 reaches the ranks; SIGTSTP stops them, SIGCONT lets them go on" {
+@test "a second Ctrl-C does not wait for the grace" {
+  "$muster" run --pmi none --grace 100 --events events -n 2 \
+    sh -c 'trap "" TERM; echo up; while :; do sleep 97.5; done' >out 2>&1 3>&- &
+  pid=$!
+  wait_for 30 eval '[ "$(grep -c up out)" = 2 ]'
+  kill -INT "$pid"
+  wait_for 10 grep -q '"to":"stop"' events
+  kill -INT "$pid"
+  ends_within 20 "$pid"
+  [ "$code" = 130 ]
+  ! pgrep -f 'sleep 97[.]5'
+}
+
+@test "SIGUSR1 and SIGUSR2 reach the ranks; SIGTSTP stops them, SIGCONT lets them go on" {
   cat >rank.sh <<'EOF'
 trap 'echo got usr1' USR1
+trap 'echo got usr2' USR2
 echo "up $$"
 while [ ! -e done ]; do sleep 0.05; done
 EOF
@@ -94,7 +108,8 @@ EOF
   pid=$!
   wait_for 30 eval '[ "$(grep -c up out)" = 2 ]'
   kill -USR1 "$pid"
-  wait_for 10 eval '[ "$(grep -c "got usr1" out)" = 2 ]'
+  kill -USR2 "$pid"
+  wait_for 10 eval '[ "$(grep -c "got usr[12]" out)" = 4 ]'
   mapfile -t ranks < <(awk '/^up/ { print $2 }' out)
   kill -TSTP "$pid"
   wait_for 10 eval '[ "$(ps -o stat= -p "${ranks[0]},${ranks[1]}" | grep -c ^T)" = 2 ]'
@@ -168,9 +183,10 @@ memory_cgroup() {
   "$muster" keygen key >/dev/null
   run "$muster" run --key key --host 127.0.0.1:2 --map-by ppr:8:node true
   [ "$status" = 125 ]
+  [[ "$output" == *"8 ranks"*"2 slots"*"--oversubscribe"* ]]
   run "$muster" run --map-by core true
   [ "$status" = 125 ]
-  [[ "$output" == *"--map-by core: slot or ppr:K:node"* ]]
+  [[ "$output" == *"--map-by core: slot, node or ppr:K:node"* ]]
 }
 
 @test "what outlives its rank is gone after a good end" {
@@ -182,18 +198,18 @@ memory_cgroup() {
 @test "case lau-14: lines of several ranks are never mixed, none is lost" {
   cat >lines.sh <<'EOF'
 i=0
-pad=$(printf '%0100d' 0)
-while [ $i -lt 200 ]; do
-  printf 'rank%s-' "$RANK"; printf '%s' "$pad$pad"; printf -- '-%s\n' "$i"
+pad=$(printf '%0290d' 0)
+while [ $i -lt 1000 ]; do
+  printf 'rank%s-' "$RANK"; printf '%s' "$pad"; printf -- '-%s\n' "$i"
   i=$((i + 1))
 done
 EOF
   run --separate-stderr "$muster" run --pmi none -n 8 sh lines.sh
   [ "$status" = 0 ]
-  [ "${#lines[@]}" = 1600 ]
-  [ "$(grep -cE '^rank[0-7]-0{200}-[0-9]+$' <<<"$output")" = 1600 ]
+  [ "${#lines[@]}" = 8000 ]
+  [ "$(grep -cE '^rank[0-7]-0{290}-[0-9]+$' <<<"$output")" = 8000 ]
   for r in 0 7; do
-    grep "^rank$r-" <<<"$output" | sed 's/.*-//' | cmp - <(seq 0 199)
+    grep "^rank$r-" <<<"$output" | sed 's/.*-//' | cmp - <(seq 0 999)
   done
 }
 

@@ -56,6 +56,18 @@ three_programs() {
   three_programs --hostfile /etc/muster/group/hostfile
 }
 
+@test "--map-by node: ranks go round the pods, shared memory and collectives follow" {
+  agents_up 4
+  run --separate-stderr lead timeout 90 "$muster" run --pods 'train-[0-3].train' --slots 2 \
+    --map-by node "$mpi/hello"
+  [ "$status" = 0 ]
+  for r in 0 1 2 3 4 5 6 7; do
+    grep -qE "^rank $r of 8 on train-$((r % 4)), shared 2$" <<<"$output"
+  done
+  run lead timeout 90 "$muster" run --pods 'train-[0-3].train' --slots 2 --map-by node "$mpi/allreduce"
+  [ "$status" = 0 ]
+}
+
 @test "IPv6 pods: members from DNS" {
   agents_up 2 --ipv6
   run --separate-stderr lead timeout 90 "$muster" run --dns train --slots 2 -n 4 "$mpi/hello"
@@ -105,4 +117,18 @@ three_programs() {
     --pods "$name-[0-1].train" --slots 1 "$mpi/hello"
   [ "$status" = 0 ]
   [ "$(grep -c "on $name-[01], shared 1" <<<"$output")" = 2 ]
+}
+
+# Of its GPU memory see tests/CASES.md.
+@test "case lau-09: a rank forks ten children and fails: none is left on any pod" {
+  agents_up 2
+  run lead timeout 60 "$muster" run --pods 'train-[0-1].train' --slots 1 --pmi none --grace 1 bash -c '
+    for i in 1 2 3 4 5; do
+      sleep 1009.5 & setsid sleep 1009.5 &
+    done
+    [ "$RANK" = 0 ] || exit 1
+    wait'
+  [ "$status" = 1 ]
+  [[ "$output" == *"rank 1 on train-1.train "*"exit code 1"* ]]
+  [ -z "$(pids_of train-0 'sleep 1009' && pids_of train-1 'sleep 1009')" ]
 }

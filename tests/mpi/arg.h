@@ -12,7 +12,7 @@ static inline int arg_int(int argc, char **argv, int i, int fallback)
         return fallback;
     char *end;
     long value = strtol(argv[i], &end, 10);
-    if (end != argv[i] && *end == '\0' && value >= -1000000 && value <= 1000000)
+    if (end != argv[i] && *end == '\0' && value >= -100000000 && value <= 100000000)
         return (int)value;
     fprintf(stderr, "%s: argument %d, '%s': want a number\n", argv[0], i, argv[i]);
     exit(2);

@@ -37,6 +37,7 @@ void bed_destroy(struct bed *bed)
     free(bed->pods);
     strv_free(&bed->env);
     strv_free(&bed->mounts);
+    strv_free(&bed->roots);
     strv_free(&bed->command);
     free(bed->service);
     free(bed->ns);
@@ -68,7 +69,7 @@ unsigned bed_take_host(struct bed *bed)
     }
 }
 
-struct pod *bed_pod(struct bed *bed, const char *name, struct err *err)
+struct pod *bed_pod(const struct bed *bed, const char *name, struct err *err)
 {
     BUF_AUTO known = BUF_INIT;
     for (size_t i = 0; i < bed->npods; i++) {
@@ -112,6 +113,20 @@ char *pod_fqdn(const struct bed *bed, const struct pod *pod)
 bool pod_published(const struct bed *bed, const struct pod *pod)
 {
     return pod->ready || bed->publish_not_ready;
+}
+
+const char *pod_root(const struct bed *bed, const struct pod *pod)
+{
+    const char *root = "/";
+    for (size_t i = 0; i < bed->roots.n; i++) {
+        const char *entry = bed->roots.v[i], *dir = strchr(entry, '=');
+        size_t len = dir != NULL ? (size_t)(dir - entry) : 0;
+        if (dir == NULL)
+            root = entry;
+        else if (strlen(pod->name) == len && strncmp(entry, pod->name, len) == 0)
+            root = dir + 1;
+    }
+    return root;
 }
 
 static char *expand(const struct bed *bed, const struct pod *pod, const char *text)

@@ -47,6 +47,8 @@ struct bed {
     gid_t gid;
     struct strv env;    // NAME=VALUE; {ip} {name} {index} {uid} stand for the pod's own
     struct strv mounts; // volume|secret|bind:NAME:/path
+    struct strv
+        roots; // [POD=]DIR: the image of that pod, or of all; the last one counts
     struct strv command; // empty: pause
     struct ident fabric, dns;
     struct pod *pods;
@@ -66,7 +68,7 @@ int bed_save(const struct bed *bed, struct err *err);
 // An fd that holds the bed's lock until closed; waits at most ms. -1: error.
 int bed_lock(const char *name, int ms, struct err *err);
 
-struct pod *bed_pod(struct bed *bed, const char *name, struct err *err);
+struct pod *bed_pod(const struct bed *bed, const char *name, struct err *err);
 char *bed_path(const struct bed *bed, const char *file);
 char *pod_path(const struct bed *bed, const struct pod *pod, const char *file);
 // Pid 1 of the pod's container, {0} when none runs.
@@ -74,6 +76,8 @@ struct ident pod_container(const struct bed *bed, const struct pod *pod);
 // name.service.namespace.svc.domain
 char *pod_fqdn(const struct bed *bed, const struct pod *pod);
 bool pod_published(const struct bed *bed, const struct pod *pod);
+// The directory that is the pod's image; "/", this machine's, where none was named.
+const char *pod_root(const struct bed *bed, const struct pod *pod);
 // The environment of the pod's containers.
 void pod_env(const struct bed *bed, const struct pod *pod, struct strv *env);
 

@@ -56,13 +56,14 @@ int bed_save(const struct bed *bed, struct err *err)
     for (size_t i = 0; i < bed->npods; i++)
         json_array_append_new(pods, from_pod(&bed->pods[i]));
     json_t *root = json_pack(
-        "{s:s,s:s,s:s,s:i,s:i,s:i,s:b,s:b,s:o,s:o,s:o,s:o,s:o,s:o,s:i,s:i}", "service",
-        bed->service, "namespace", bed->ns, "domain", bed->domain, "net", (int)bed->net,
-        "next_host", (int)bed->next_host, "ttl", (int)bed->ttl, "ipv6", (int)bed->ipv6,
-        "publish_not_ready", (int)bed->publish_not_ready, "env", from_strv(&bed->env),
-        "mounts", from_strv(&bed->mounts), "command", from_strv(&bed->command),
-        "fabric", from_ident(&bed->fabric), "dns", from_ident(&bed->dns), "pods", pods,
-        "uid", (int)bed->uid, "gid", (int)bed->gid);
+        "{s:s,s:s,s:s,s:i,s:i,s:i,s:b,s:b,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:i,s:i}",
+        "service", bed->service, "namespace", bed->ns, "domain", bed->domain, "net",
+        (int)bed->net, "next_host", (int)bed->next_host, "ttl", (int)bed->ttl, "ipv6",
+        (int)bed->ipv6, "publish_not_ready", (int)bed->publish_not_ready, "env",
+        from_strv(&bed->env), "mounts", from_strv(&bed->mounts), "roots",
+        from_strv(&bed->roots), "command", from_strv(&bed->command), "fabric",
+        from_ident(&bed->fabric), "dns", from_ident(&bed->dns), "pods", pods, "uid",
+        (int)bed->uid, "gid", (int)bed->gid);
     CLEANUP_FREE char *path = bed_path(bed, "bed.json");
     CLEANUP_FREE char *text = root != NULL ? json_dumps(root, JSON_INDENT(1)) : NULL;
     json_decref(root);
@@ -94,13 +95,15 @@ static int unpack(struct bed *bed, json_t *root)
 {
     const char *service, *ns, *domain;
     int net, next, ttl, v6, publish, uid, gid;
-    json_t *env, *mounts, *command, *fabric, *dns, *pods;
+    json_t *env, *mounts, *roots, *command, *fabric, *dns, *pods;
     if (json_unpack(
-            root, "{s:s,s:s,s:s,s:i,s:i,s:i,s:b,s:b,s:o,s:o,s:o,s:o,s:o,s:o,s:i,s:i}",
+            root,
+            "{s:s,s:s,s:s,s:i,s:i,s:i,s:b,s:b,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:i,s:i}",
             "service", &service, "namespace", &ns, "domain", &domain, "net", &net,
             "next_host", &next, "ttl", &ttl, "ipv6", &v6, "publish_not_ready", &publish,
-            "env", &env, "mounts", &mounts, "command", &command, "fabric", &fabric,
-            "dns", &dns, "pods", &pods, "uid", &uid, "gid", &gid) < 0)
+            "env", &env, "mounts", &mounts, "roots", &roots, "command", &command,
+            "fabric", &fabric, "dns", &dns, "pods", &pods, "uid", &uid, "gid",
+            &gid) < 0)
         return -1;
     bed->service = xstrdup(service);
     bed->ns = xstrdup(ns);
@@ -116,6 +119,7 @@ static int unpack(struct bed *bed, json_t *root)
     bed->dns = to_ident(dns);
     to_strv(env, &bed->env);
     to_strv(mounts, &bed->mounts);
+    to_strv(roots, &bed->roots);
     to_strv(command, &bed->command);
     load_pods(bed, pods);
     return 0;

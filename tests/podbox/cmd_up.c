@@ -85,6 +85,19 @@ static int add_bind(struct bed *bed, const char *path, struct err *err)
     return add_mount(bed, "bind", value, err);
 }
 
+// [POD=]DIR
+static int add_root(struct bed *bed, const char *value, struct err *err)
+{
+    const char *eq = strchr(value, '='), *dir = eq != NULL ? eq + 1 : value;
+    struct stat st;
+    if (dir[0] != '/' || strpbrk(dir, ":,=") != NULL || stat(dir, &st) < 0 ||
+        !S_ISDIR(st.st_mode))
+        return cmd_usage(
+            "up", "--root wants [POD=]DIR, an absolute directory without : , =", err);
+    strv_add(&bed->roots, value);
+    return 0;
+}
+
 static void add_names(struct options *o, const char *list)
 {
     for (const char *p = list; *p != '\0'; p += strspn(p, ",")) {
@@ -120,6 +133,7 @@ static const struct option long_options[] = {
     {"volume", required_argument, NULL, 'v'},
     {"secret", required_argument, NULL, 'k'},
     {"bind", required_argument, NULL, 'b'},
+    {"root", required_argument, NULL, 'R'},
     {"env", required_argument, NULL, 'e'},
     {"user", required_argument, NULL, 'u'},
     {NULL, 0, NULL, 0},
@@ -141,6 +155,7 @@ static int take_option(struct bed *bed, struct options *o, int c, struct err *er
     case 'v': return add_volume(bed, optarg, err);
     case 'k': return add_secret(bed, optarg, err);
     case 'b': return add_bind(bed, optarg, err);
+    case 'R': return add_root(bed, optarg, err);
     case 'e': return strv_putenv(&bed->env, optarg), 0;
     case 'u': return set_user(bed, optarg, err);
     default: return cmd_usage("up", "unknown option, or one without its value", err);
@@ -157,6 +172,20 @@ static int bind_common(struct bed *bed, struct err *err)
          p = strtok_r(NULL, ":", &save))
         if (add_bind(bed, p, err) < 0)
             return -1;
+    return 0;
+}
+
+static int check_roots(const struct bed *bed, struct err *err)
+{
+    for (size_t i = 0; i < bed->roots.n; i++) {
+        const char *eq = strchr(bed->roots.v[i], '=');
+        if (eq == NULL)
+            continue;
+        CLEANUP_FREE char *pod =
+            xstrndup(bed->roots.v[i], (size_t)(eq - bed->roots.v[i]));
+        if (bed_pod(bed, pod, err) == NULL)
+            return -1;
+    }
     return 0;
 }
 
@@ -185,7 +214,7 @@ static int parse(struct bed *bed, struct options *o, int argc, char **argv,
         bed_add_pod(bed, o->names.v[i]);
     if (bed->npods == 0 || bed->npods >= PODS_MAX)
         return cmd_usage("up", "want the number of pods, 1 to 1000", err);
-    return bind_common(bed, err);
+    return check_roots(bed, err) < 0 ? -1 : bind_common(bed, err);
 }
 
 // ---- the work ---------------------------------------------------------------

@@ -33,15 +33,16 @@ static char *make_root(const struct bed *bed, const struct pod *pod, struct err 
     CLEANUP_FREE char *upper = xasprintf("%s/upper", base);
     CLEANUP_FREE char *work = xasprintf("%s/work", base);
     CLEANUP_FREE char *merged = xasprintf("%s/merged", base);
-    CLEANUP_FREE char *data =
-        xasprintf("lowerdir=/,upperdir=%s,workdir=%s", upper, work);
+    CLEANUP_FREE char *data = xasprintf("lowerdir=%s,upperdir=%s,workdir=%s",
+                                        pod_root(bed, pod), upper, work);
     if (file_mkdirs(base, 0755, err) < 0 ||
         mount_at("tmpfs", base, "", "tmpfs", 0, "mode=755", err) < 0 ||
         file_mkdirs(upper, 0755, err) < 0 || file_mkdirs(work, 0755, err) < 0 ||
         file_mkdirs(merged, 0755, err) < 0)
         return NULL;
     if (mount("overlay", merged, "overlay", 0, data) < 0) {
-        err_set_errno(err, errno, "cannot mount an overlay over / (%s)", data);
+        err_set_errno(err, errno, "cannot mount an overlay over %s (%s)",
+                      pod_root(bed, pod), data);
         return NULL;
     }
     return STEAL(merged);

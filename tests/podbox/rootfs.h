@@ -1,4 +1,4 @@
-// A container's view of files: an overlay over / and what a runtime mounts on it.
+// A container's view of files: an overlay over the image and what a runtime mounts on it.
 #ifndef MUSTER_PODBOX_ROOTFS_H
 #define MUSTER_PODBOX_ROOTFS_H
 

@@ -20,6 +20,7 @@
 #include "tests/podbox/etc.h"
 #include "tests/podbox/file.h"
 #include "tests/podbox/ns.h"
+#include "tests/podbox/pause.h"
 #include "tests/podbox/rootfs.h"
 
 // ---- pid 1 ------------------------------------------------------------------
@@ -37,9 +38,19 @@ static int redirect(const char *log_path, struct err *err)
     return 0;
 }
 
+// What another image's libraries could not start: this process itself.
+static int be_pause(void)
+{
+    boot_say(BOOT_FD, "starting");
+    close_range(BOOT_FD, ~0U, 0);
+    _exit(pause_main());
+}
+
 // The bed's command, or without one podbox itself as "pause" (see main.c).
 static int be_command(const struct bed *bed, const struct pod *pod, struct err *err)
 {
+    if (bed->command.n == 0 && strcmp(pod_root(bed, pod), "/") != 0)
+        return be_pause();
     STRV_AUTO env = STRV_INIT, argv = STRV_INIT;
     pod_env(bed, pod, &env);
     strv_add_all(&argv, bed->command.v, bed->command.n);

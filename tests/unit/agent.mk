@@ -19,7 +19,13 @@ tests_unit_test_pmix_calls_SOURCES = %D%/test_pmix_calls.c
 tests_unit_test_pmix_calls_CPPFLAGS = $(AM_CPPFLAGS) $(PMIX_CFLAGS)
 tests_unit_test_pmix_calls_LDADD = $(PMIXD_LIBS) $(UNIT_LIBS)
 
-check_PROGRAMS += tests/unit/test_pmix_server tests/unit/pmix_probe
+check_PROGRAMS += tests/unit/test_pmix_version
+TESTS += tests/unit/test_pmix_version
+tests_unit_test_pmix_version_SOURCES = %D%/test_pmix_version.c
+tests_unit_test_pmix_version_CPPFLAGS = $(AM_CPPFLAGS) $(PMIX_CFLAGS)
+tests_unit_test_pmix_version_LDADD = $(PMIXD_LIBS) $(UNIT_LIBS)
+
+check_PROGRAMS += tests/unit/test_pmix_server tests/unit/pmix_probe tests/unit/pmix_tool
 TESTS += tests/unit/test_pmix_server
 tests_unit_test_pmix_server_SOURCES = \
 	%D%/pmix_bed.c %D%/pmix_bed.h \
@@ -31,6 +37,10 @@ tests_unit_pmix_probe_CPPFLAGS = $(AM_CPPFLAGS) $(PMIX_CFLAGS)
 # Without sanitizers: libpmix leaks in its clients.
 tests_unit_pmix_probe_CFLAGS = $(WARN_CFLAGS)
 tests_unit_pmix_probe_LDADD = $(PMIX_LIBS)
+tests_unit_pmix_tool_SOURCES = %D%/pmix_tool.c
+tests_unit_pmix_tool_CPPFLAGS = $(AM_CPPFLAGS) $(PMIX_CFLAGS)
+tests_unit_pmix_tool_CFLAGS = $(WARN_CFLAGS)
+tests_unit_pmix_tool_LDADD = $(PMIX_LIBS)
 if HAVE_MPICC
 EXTRA_tests_unit_test_pmix_server_DEPENDENCIES += tests/unit/mpi_probe
 endif

@@ -26,3 +26,7 @@ check_PROGRAMS += tests/unit/test_input
 TESTS += tests/unit/test_input
 tests_unit_test_input_SOURCES = %D%/test_input.c
 tests_unit_test_input_LDADD = $(LAUNCHER_TEST_LIBS)
+check_PROGRAMS += tests/unit/test_writer
+TESTS += tests/unit/test_writer
+tests_unit_test_writer_SOURCES = %D%/test_writer.c
+tests_unit_test_writer_LDADD = $(LAUNCHER_TEST_LIBS)

@@ -96,7 +96,33 @@ static void on_down(void *arg, const struct err *why)
     maybe_destroy(e, PAIR_DOWN);
 }
 
-const struct link_ops pair_ops = {.up = on_up, .frame = on_frame, .down = on_down};
+static void on_broken(void *arg, const struct err *why)
+{
+    struct end *e = arg;
+    e->breaks++;
+    maybe_destroy(e, PAIR_BROKEN);
+}
+
+static void on_resumed(void *arg)
+{
+    struct end *e = arg;
+    e->resumes++;
+    maybe_destroy(e, PAIR_RESUMED);
+}
+
+const struct link_ops pair_ops = {.up = on_up,
+                                  .frame = on_frame,
+                                  .down = on_down,
+                                  .broken = on_broken,
+                                  .resumed = on_resumed};
+
+struct link *pair_find(void *arg, const uint8_t *session)
+{
+    const struct pair *p = arg;
+    struct link *l = p->listener.link;
+    bool found = l != NULL && (p->find_any || link_is_session(l, session));
+    return found && !p->forget ? l : NULL;
+}
 
 const struct link_ops *pair_accept(void *arg, struct link *link, void **link_arg)
 {

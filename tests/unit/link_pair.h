@@ -12,12 +12,19 @@
 
 enum { PAIR_KINDS = 4096 };
 enum pair_over { PAIR_OVER_SSH, PAIR_OVER_FDS };
-enum pair_callback { PAIR_NEVER, PAIR_UP, PAIR_FRAME, PAIR_DOWN };
+enum pair_callback {
+    PAIR_NEVER,
+    PAIR_UP,
+    PAIR_FRAME,
+    PAIR_DOWN,
+    PAIR_BROKEN,
+    PAIR_RESUMED
+};
 
 struct end {
     struct pair *pair;
     struct link *link; // NULL: not there yet, or destroyed
-    unsigned ups, downs;
+    unsigned ups, downs, breaks, resumes;
     char kind[32], text[1024], role[32]; // of the last down(), of the peer
     size_t frames, bytes;
     uint16_t kinds[PAIR_KINDS];
@@ -35,6 +42,8 @@ struct pair {
     struct sockaddr_storage address;
     struct end dialler, listener;
     bool accept_none;
+    bool forget,
+        find_any; // pair_find: no link, or the listener's whatever is asked for
     unsigned accepts;
 };
 
@@ -55,6 +64,7 @@ void pair_free(struct pair *p);        // keys too
 extern const struct link_ops pair_ops; // for links of struct end
 // For listeners of struct pair.
 const struct link_ops *pair_accept(void *arg, struct link *link, void **link_arg);
+struct link *pair_find(void *arg, const uint8_t *session);
 
 // Runs the loop until done() or ten seconds have passed; the latter fails the test.
 void pair_run(struct pair *p, bool (*done)(struct pair *));

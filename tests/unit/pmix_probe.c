@@ -3,6 +3,8 @@
 //   pmix_probe fence        put, fence with data over all, get from every rank
 //   pmix_probe modex        put and commit, get from every rank without a fence
 //   pmix_probe subset       fences over two disjoint subsets that span the pods, thrice
+//   pmix_probe rounds       fences with data, until rank 0 sees /tmp/stop; each rank says
+//                           each of them
 //   pmix_probe barrier      one fence over all; exit code 3 when it fails
 //   pmix_probe stuck R      as barrier, but rank R waits for ever in its place; the
 //   others
@@ -267,6 +269,31 @@ static void quit(pmix_rank_t who)
         pause();
 }
 
+// Rank 0 tells the others by the fence whether another one follows.
+static bool another_round(uint32_t n)
+{
+    pmix_value_t on = {.type = PMIX_UINT32,
+                       .data.uint32 = access("/tmp/stop", F_OK) != 0};
+    char key[32];
+    snprintf(key, sizeof key, "on.%u", n);
+    if (self.rank == 0) {
+        must("put", PMIx_Put(PMIX_GLOBAL, key, &on));
+        must("commit", PMIx_Commit());
+    }
+    fence(NULL, 0, true);
+    return get_u32(0, key) != 0;
+}
+
+static void rounds(void)
+{
+    uint32_t n = 0;
+    do {
+        printf("rank %u round %u\n", self.rank, ++n);
+        fflush(stdout);
+    } while (another_round(n));
+    printf("rank %u ended %u\n", self.rank, n);
+}
+
 static void run(const char *mode, pmix_rank_t who)
 {
     if (strcmp(mode, "fence") == 0) {
@@ -290,6 +317,8 @@ static void run(const char *mode, pmix_rank_t who)
         log_text();
     } else if (strcmp(mode, "names") == 0) {
         names();
+    } else if (strcmp(mode, "rounds") == 0) {
+        rounds();
     } else if (strcmp(mode, "quit") == 0) {
         fence(NULL, 0, false);
         quit(who);

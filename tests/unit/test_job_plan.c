@@ -36,7 +36,7 @@ static Muster__Prepare *plan(const struct roll *roll, struct opts *o)
 {
     struct map map;
     struct map_member mm[] = {{"a", 2}, {"b", 2}};
-    cr_assert_eq(map_block(mm, 2, &o->map, &map, NULL), 0);
+    cr_assert_eq(map_ranks(mm, 2, &o->map, &map, NULL), 0);
     Muster__Prepare *p = job_plan_prepare(roll, &map, o, "ns-1");
     map_free(&map);
     return p;
@@ -44,7 +44,8 @@ static Muster__Prepare *plan(const struct roll *roll, struct opts *o)
 
 Test(job_plan, attach_lists_all_members_with_literals_and_ports)
 {
-    struct opts o = {.fanout = 64, .orphan_grace_ms = 5, .wait_ms = 7};
+    struct opts o = {
+        .fanout = 64, .orphan_grace_ms = 5, .link_grace_ms = 9, .wait_ms = 7};
     MEMBERS_AUTO m = MEMBERS_INIT;
     two_members(&m, "10.0.0.1", "10.0.0.2");
     struct roll *roll = roll_create("key", 1, &m);
@@ -53,6 +54,7 @@ Test(job_plan, attach_lists_all_members_with_literals_and_ports)
     cr_assert_str_eq(a->members[0]->address, "10.0.0.1");
     cr_assert_eq(a->members[0]->port, MEMBERS_DEFAULT_PORT);
     cr_assert_eq(a->members[1]->port, 2222);
+    cr_assert_eq(a->link_grace_ms, 5, "no more than the orphan grace");
     msg_free(a);
     roll_destroy(roll);
 }
@@ -142,7 +144,8 @@ Test(job_plan, a_spawned_world_has_its_own_programs_and_numbers)
          ns[] = "ns";
     char *argv[] = {mine, NULL}, *their_argv[] = {theirs, NULL}, *their_env[] = {env};
     struct opts o = {.argv = argv, .argc = 1, .pmi = "pmix", .grace_ms = 9};
-    struct map_position positions[] = {{.member = 1, .first = 0, .count = 3}};
+    uint32_t order[] = {0, 1, 2};
+    struct map_position positions[] = {{.member = 1, .count = 3, .ranks = order}};
     struct map map = {.positions = positions, .npositions = 1, .ranks = 3, .slots = 4};
     Muster__App apps[2] = {MUSTER__APP__INIT, MUSTER__APP__INIT};
     Muster__App *list[] = {&apps[0], &apps[1]};

@@ -8,13 +8,14 @@ enum { NO = -1, STATES = LINK_DOWN + 1, EVENTS = LINK_EV_END + 1 };
 Test(link_state, every_event_in_every_state)
 {
     static const int expected[STATES][EVENTS] = {
-        // CONNECTED  OPENED         GREETED  CLOSE         END
-        {LINK_OPENING, NO, NO, NO, LINK_DOWN},      // DIALING
-        {NO, LINK_GREETING, NO, NO, LINK_DOWN},     // OPENING
-        {NO, NO, LINK_UP, LINK_CLOSING, LINK_DOWN}, // GREETING
-        {NO, NO, NO, LINK_CLOSING, LINK_DOWN},      // UP
-        {NO, NO, NO, NO, LINK_DOWN},                // CLOSING
-        {NO, NO, NO, NO, NO},                       // DOWN
+        // CONNECTED  OPENED  GREETED  BREAK  RESUME  CLOSE  END
+        {LINK_OPENING, NO, NO, NO, NO, NO, LINK_DOWN},          // DIALING
+        {NO, LINK_GREETING, NO, NO, NO, NO, LINK_DOWN},         // OPENING
+        {NO, NO, LINK_UP, NO, NO, LINK_CLOSING, LINK_DOWN},     // GREETING
+        {NO, NO, NO, LINK_BROKEN, NO, LINK_CLOSING, LINK_DOWN}, // UP
+        {NO, NO, NO, NO, LINK_UP, NO, LINK_DOWN},               // BROKEN
+        {NO, NO, NO, LINK_BROKEN, NO, NO, LINK_DOWN},           // CLOSING
+        {NO, NO, NO, NO, NO, NO, NO},                           // DOWN
     };
     for (int from = 0; from < STATES; from++)
         for (int ev = 0; ev < EVENTS; ev++) {

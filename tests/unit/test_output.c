@@ -41,7 +41,8 @@ static void set_up(struct bed *b, uint32_t ranks)
     struct output_style style = b->style;
     *b = (struct bed){.base = loop_create(), .style = style};
     cr_assert_eq(pipe2(b->out, O_CLOEXEC) | pipe2(b->err, O_CLOEXEC), 0);
-    b->output = output_create(b->base, b->out[1], b->err[1], ranks, &b->style, &ops, b);
+    struct output_places to = {.out = b->out[1], .err = b->err[1], .dir = b->out[1]};
+    b->output = output_create(b->base, &to, ranks, &b->style, &ops, b);
 }
 
 static void tear_down(struct bed *b)
@@ -200,7 +201,8 @@ Test(output, a_stopped_terminal_blocks_nobody, .timeout = 20)
     cr_assert_eq(openpty(&master, &slave, NULL, NULL, NULL), 0);
     output_destroy(b.output);
     static const struct output_ops ops = {on_credit, on_drained, on_broken};
-    b.output = output_create(b.base, slave, b.err[1], 1, &b.style, &ops, &b);
+    struct output_places to = {.out = slave, .err = b.err[1]};
+    b.output = output_create(b.base, &to, 1, &b.style, &ops, &b);
     char line[500];
     memset(line, 'x', sizeof line);
     line[sizeof line - 1] = '\n';

@@ -7,9 +7,11 @@ WIRE_TESTS = tests/unit/test_chan \
 	tests/unit/test_link_keys \
 	tests/unit/test_link_peers \
 	tests/unit/test_link_protocol \
+	tests/unit/test_link_resume \
 	tests/unit/test_link_state \
 	tests/unit/test_namestore \
 	tests/unit/test_remote \
+	tests/unit/test_replay \
 	tests/unit/test_tree
 check_PROGRAMS += $(WIRE_TESTS)
 TESTS += $(WIRE_TESTS)
@@ -32,6 +34,10 @@ tests_unit_test_link_peers_SOURCES = %D%/test_link_peers.c $(LINK_PAIR)
 tests_unit_test_link_peers_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
 tests_unit_test_link_protocol_SOURCES = %D%/test_link_protocol.c $(LINK_PAIR)
 tests_unit_test_link_protocol_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
+tests_unit_test_link_resume_SOURCES = %D%/test_link_resume.c $(LINK_PAIR)
+tests_unit_test_link_resume_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
+tests_unit_test_replay_SOURCES = %D%/test_replay.c
+tests_unit_test_replay_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
 tests_unit_test_coll_route_SOURCES = %D%/test_coll_route.c
 tests_unit_test_coll_route_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
 tests_unit_test_namestore_SOURCES = %D%/test_namestore.c
