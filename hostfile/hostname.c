@@ -168,3 +168,17 @@ int hostname_check(const char *s, size_t len, const struct place *at, struct err
                           place_shown(len), s);
     return check_name(s, len, at, err);
 }
+
+int hostname_check_user(const char *s, size_t len, const struct place *at,
+                        size_t offset, struct err *err)
+{
+    size_t i = 0;
+    while (i < len && (is_name_byte(s[i]) || s[i] == '+') && (i > 0 || s[i] != '-'))
+        i++;
+    if (i == len && len > 0)
+        return 0;
+    return place_fail(at, offset, "HF_BAD_NAME", err,
+                      "'%.*s' is no name of a user: letters, digits, '.', '_', '-' and "
+                      "'+', not '-' first",
+                      place_shown(len), s);
+}

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hostfile/hostname.h"
 #include "hostfile/hostword.h"
 
 static const struct {
@@ -160,7 +161,7 @@ static int set_user(struct linekeys *out, const struct word *value,
         return place_fail(at, offset, "HF_SYNTAX", err, "user has no name behind '='");
     out->user = value->s;
     out->user_len = value->len;
-    return 0;
+    return hostname_check_user(value->s, value->len, at, offset, err);
 }
 
 static int set_field(struct linekeys *out, const struct word *key,

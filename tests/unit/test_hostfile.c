@@ -43,6 +43,8 @@ Test(hostfile, errors_name_file_line_column_and_word)
     expect_error("a port=70000\n", "F:1:3: HF_BAD_PORT: ");
     expect_error("a port=1 port=1\n", "F:1:10: HF_SYNTAX: ");
     expect_error("a user=\n", "F:1:3: HF_SYNTAX: ");
+    expect_error("-oProxyCommand=x@a\n", "F:1:1: HF_BAD_NAME: '-oProxyCommand=x'");
+    expect_error("a user=-x\n", "F:1:3: HF_BAD_NAME: '-x' is no name of a user");
     expect_error("u@a user=v\n", "F:1:1: HF_SYNTAX: ");
     expect_error("a b\n", "F:1:3: HF_SYNTAX: 'b' is no KEY=VALUE");
     expect_error("a, b\n", "F:1:4: HF_SYNTAX: 'b' is no KEY=VALUE");
