@@ -254,6 +254,7 @@ static int take_names(struct gather *g, const char *word, const struct entry *e,
     if (w->literal6 || memchr(w->host, '[', w->host_len) == NULL) {
         struct place at = e->at;
         at.column += (size_t)(w->host - word);
+        members_expect(&g->members, w->host, w->host_len);
         if (!is_relative(g, w) && hostname_check(w->host, w->host_len, &at, err) < 0)
             return -1;
         return take_host(g, w->host, w->host_len, e, err);

@@ -5,6 +5,8 @@
 
 #include "hostfile/dialect_impl.h"
 
+enum { MEMBER_SIZE = 128 }; // of most members; more is room that is not touched
+
 // Length of the UTF-8 character at s, 0: none.
 static size_t utf8(const unsigned char *s)
 {
@@ -95,6 +97,7 @@ static void put_member(const struct member *m, struct buf *out)
 static int write_json(const struct members *m, struct buf *out, struct strv *warnings,
                       struct err *err)
 {
+    buf_reserve(out, m->n * MEMBER_SIZE);
     buf_append_str(out, "{\n  \"members\": [");
     for (size_t i = 0; i < m->n; i++) {
         buf_append_str(out, i > 0 ? ",\n" : "\n");

@@ -173,6 +173,12 @@ struct member *members_take(struct members *m, const char *name, size_t len,
     return append(m, name, len);
 }
 
+void members_expect(const struct members *m, const char *name, size_t len)
+{
+    if (m->index_cap > 0)
+        __builtin_prefetch(&m->index[hash_of(name, len) & (m->index_cap - 1)], 1);
+}
+
 long members_find(const struct members *m, const char *name, size_t len)
 {
     if (m->index_cap == 0)

@@ -52,6 +52,9 @@ struct member *members_add(struct members *m, const char *name, size_t len);
 // The first member of this name, or else a new one; *added says which.
 struct member *members_take(struct members *m, const char *name, size_t len,
                             bool *added);
+// Says that members_take() of this name is next: in a long list the index is not in the
+// cache, and its line comes while the name is being checked.
+void members_expect(const struct members *m, const char *name, size_t len);
 // Index of a name (compared without case, as DNS does), -1 when absent; the first when
 // several have it. Constant time.
 long members_find(const struct members *m, const char *name, size_t len);
