@@ -11,7 +11,7 @@
 
 #include "agent/attempt_internal.h"
 #include "agent/keeper.h"
-#include "agent/pmi1.h"
+#include "agent/modex.h"
 #include "agent/warm.h"
 #include "common/log.h"
 #include "common/loop.h"
@@ -130,6 +130,7 @@ struct attempt *attempt_create(struct session *s, const struct frame *f,
     at->job = f->job;
     at->term = f->term;
     at->number = f->attempt;
+    at->pmi_sock = -1;
     at->over = loop_timer(base, on_over, at);
     at->timer = loop_timer(base, on_timer, at);
     at->bound = loop_timer(base, on_bound, at);
@@ -158,7 +159,7 @@ void attempt_add_world(struct attempt *at, Muster__Prepare *prepare)
 static void go(struct attempt *at, const struct frame *f)
 {
     Muster__Go *m = msg_unpack(f, &muster__go__descriptor, NULL);
-    const struct attempt_world *w =
+    struct attempt_world *w =
         m != NULL && m->world < at->nworlds ? at->worlds[m->world] : NULL;
     if (w != NULL && w->position != NULL && at->keeper != NULL) {
         attempt_event(at, ATTEMPT_EV_GO);
@@ -294,10 +295,12 @@ void attempt_destroy(struct attempt *at)
         return;
     chan_destroy(at->keeper);
     chan_destroy(at->pmixd);
-    pmi1_destroy(at->pmi1);
+    if (at->pmi_sock >= 0)
+        close(at->pmi_sock);
     agent_tell_child(at->keeper_child, NULL, NULL);
     if (at->tmpdir != NULL)
         nftw(at->tmpdir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    modex_destroy(at->modex);
     coll_destroy(at->colls);
     coll_route_destroy(at->route);
     for (size_t i = 0; i < at->nworlds; i++)

@@ -16,13 +16,15 @@ struct attempt_rank {
 
 // One world of the attempt (muster.proto, Prepare): the first, or one that was spawned.
 struct attempt_world {
+    struct attempt *attempt;
     Muster__Prepare *prepare;         // owned
     const Muster__Position *position; // NULL: none of its ranks are here
     uint32_t index;                   // of the position
     char **programs;                  // owned, resolved path of each app
     Muster__PmixReady *pmix_ready;    // owned
     struct attempt_rank *ranks;       // owned, by local rank
-    bool begun;                       // READY or FAILED is due, or was sent
+    struct pmi1 *pmi1; // of its ranks here; NULL: none, or not started yet
+    bool begun;        // READY or FAILED is due, or was sent
 };
 
 struct attempt {
@@ -42,7 +44,9 @@ struct attempt {
     int64_t oom_kills; // of this container when the first ranks were started
     char *tmpdir;      // of the PMIx server and the ranks' sessions
     bool pmix_used;    // a rank has called MPI_Init, over PMIx or PMI-1
-    struct pmi1 *pmi1; // NULL: not asked for; only for the first world
+    int pmi_sock;      // takes the ranks' PMI sockets to the keeper; -1: no keeper
+
+    struct modex *modex; // that other pods ask of our ranks
 
     struct coll_route *route;
     struct coll_table *colls;
@@ -81,12 +85,14 @@ struct attempt_world *attempt_world_find(const struct attempt *at, const char *n
 // A local rank by its rank in a world, and by its number; NULL when it is not here.
 struct attempt_rank *attempt_world_rank(const struct attempt_world *w, uint32_t rank);
 struct attempt_rank *attempt_rank(const struct attempt *at, uint32_t number);
+// The world that has the number, NULL when there is none.
+struct attempt_world *attempt_world_of(const struct attempt *at, uint32_t number);
 // Does this pod host ranks of any world? If not, it only relays for its subtree.
 bool attempt_hosts(const struct attempt *at);
 
 // attempt_keeper.c: the keeper process and its frames.
 int attempt_keeper_start(struct attempt *at, struct err *err);
-void attempt_keeper_spawn(struct attempt *at, const struct attempt_world *w,
+void attempt_keeper_spawn(struct attempt *at, struct attempt_world *w,
                           const Muster__Go *go);
 void attempt_keeper_stop(struct attempt *at, uint32_t grace_ms);
 void attempt_keeper_flush_exits(struct attempt *at);
@@ -102,10 +108,17 @@ void attempt_pmix_setup(struct attempt *at, const struct attempt_world *w);
 void attempt_pmix_frame(struct attempt *at, const struct frame *f); // from above
 // The first world, or a further one.
 int attempt_coll_add(struct attempt *at, const Muster__Prepare *p, struct err *err);
+// A local rank has ended: what others ask of it is answered.
+void attempt_pmix_rank_gone(struct attempt *at, const struct attempt_world *w,
+                            const struct attempt_rank *r);
 // muster-pmixd is gone, and the keeper lives: it ended by itself.
 void attempt_pmix_lost(struct attempt *at);
 
-// attempt_pmi1.c: sockets for the ranks, for the keeper at the other end of `sock`.
-int attempt_pmi1_start(struct attempt *at, int sock, struct err *err);
+// attempt_pmi1.c: PMI-1 of a world's ranks here.
+// Their sockets go to the keeper, right before the SPAWN of the same ranks.
+int attempt_pmi1_start(struct attempt *at, struct attempt_world *w, struct err *err);
+void attempt_pmi1_result(struct attempt *at, const Muster__Coll *result);
+// An answer to what a PMI-1 rank has asked for? Not then: muster-pmixd has asked.
+bool attempt_pmi1_answer(struct attempt *at, const struct frame *f);
 
 #endif

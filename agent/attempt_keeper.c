@@ -15,6 +15,7 @@
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
+#include "wire/apps.h"
 #include "wire/msg.h"
 
 enum {
@@ -70,9 +71,10 @@ static void on_exited(struct attempt *at, const struct frame *f)
     int64_t kills = WIFSIGNALED(m->status) ? oom_kills("") : -1;
     if (kills > at->oom_kills)
         m->oom_kills = (uint32_t)(kills - at->oom_kills);
-    const struct attempt_world *first = at->worlds[0];
-    if (at->pmi1 != NULL && attempt_world_rank(first, m->rank) == r)
-        pmi1_drain(at->pmi1, (size_t)(r - first->ranks)); // aborted, or finalized?
+    const struct attempt_world *w = attempt_world_of(at, m->rank);
+    if (w->pmi1 != NULL)
+        pmi1_drain(w->pmi1, (size_t)(r - w->ranks)); // aborted, or finalized?
+    attempt_pmix_rank_gone(at, w, r);
     if (m->status != 0 || at->pmixd == NULL || r->finalized) {
         send_exit(at, r);
         return;
@@ -108,6 +110,14 @@ static void on_stopped(struct attempt *at, const struct frame *f)
         attempt_keeper_let_go(at);
 }
 
+static void cannot_start(struct attempt *at, const struct err *err)
+{
+    if (at->state == ATTEMPT_RUNNING) // of a further world: the first one's ranks run
+        attempt_report_failure(at, 0, err);
+    else
+        attempt_fail(at, err);
+}
+
 static void on_failed(struct attempt *at, const struct frame *f)
 {
     ERR_AUTO err = ERR_INIT;
@@ -115,10 +125,7 @@ static void on_failed(struct attempt *at, const struct frame *f)
     if (m != NULL)
         err_set_kind(&err, NULL, (int)m->code, "%s", m->text);
     msg_free(m);
-    if (at->state == ATTEMPT_RUNNING) // of a further world: the first one's ranks run
-        attempt_report_failure(at, 0, &err);
-    else
-        attempt_fail(at, &err);
+    cannot_start(at, &err);
 }
 
 static void on_frame(void *arg, const struct frame *f)
@@ -215,19 +222,13 @@ static void on_child_gone(void *arg, int status)
 
 // ---- start, spawn, stop ----------------------------------------------------------
 
-// Of the first world's ranks here: what is spawned gets PMIx.
-static bool with_pmi1(const struct attempt *at)
-{
-    return at->worlds[0]->prepare->pmi1 && at->worlds[0]->position != NULL;
-}
-
 // Takes over the kit's sockets.
 static void own_kit(struct attempt *at, struct kit *kit)
 {
     static const struct chan_ops ops = {on_frame, on_closed};
     at->keeper_pid = kit->pid;
     at->keeper = chan_create(conf_of(at)->base, kit->keeper, kit->keeper, &ops, at);
-    close(kit->pmi); // what was written into it is still read
+    at->pmi_sock = kit->pmi;
     if (kit->pmixd >= 0)
         attempt_pmix_start(at, kit->pmixd);
     else
@@ -248,22 +249,8 @@ int attempt_keeper_start(struct attempt *at, struct err *err)
     at->keeper_child = warm_take(agent_warm(a), pmix, &kit, on_child_gone, at, err);
     if (at->keeper_child == NULL)
         return -1;
-    if (with_pmi1(at) && attempt_pmi1_start(at, kit.pmi, err) < 0) {
-        agent_tell_child(STEAL(at->keeper_child), NULL, NULL);
-        kit_close(&kit);
-        return -1;
-    }
     own_kit(at, &kit);
     return 0;
-}
-
-// Moves a vector's strings into a message's field.
-static char **take_strings(struct strv *from, size_t *n)
-{
-    *n = from->n;
-    char **v = from->v;
-    *from = (struct strv)STRV_INIT;
-    return v;
 }
 
 static Muster__Program *make_program(const struct attempt *at,
@@ -277,19 +264,10 @@ static Muster__Program *make_program(const struct attempt *at,
     m->path = xstrdup(w->programs[i]);
     m->wdir = xstrdup(app->wdir);
     strv_add_all(&args, app->argv, app->n_argv);
-    m->argv = take_strings(&args, &m->n_argv);
+    m->argv = strv_take(&args, &m->n_argv);
     rank_env_common(e, app, conf_of(at)->environ, &common);
-    m->env = take_strings(&common, &m->n_env);
+    m->env = strv_take(&common, &m->n_env);
     return m;
-}
-
-// Which of the apps a rank of the world runs: they have the ranks in order.
-static uint32_t app_of(const Muster__Prepare *p, uint32_t rank)
-{
-    uint32_t app = 0;
-    for (uint32_t end = p->apps[0]->ranks; rank >= end && app + 1 < p->n_apps;)
-        end += p->apps[++app]->ranks;
-    return app;
 }
 
 static Muster__SpawnRank *make_rank(const struct attempt_world *w,
@@ -300,11 +278,11 @@ static Muster__SpawnRank *make_rank(const struct attempt_world *w,
     Muster__SpawnRank *m = xmalloc(sizeof *m);
     muster__spawn_rank__init(m);
     m->rank = w->prepare->first + rank;
-    m->program = app_of(w->prepare, rank);
+    m->program = apps_of(w->prepare, rank);
     uint32_t who = w->prepare->input;
     m->input = who == UINT32_MAX || (who > 0 && who - 1 == rank);
     rank_env_rank(e, i, &own);
-    m->env = take_strings(&own, &m->n_env);
+    m->env = strv_take(&own, &m->n_env);
     return m;
 }
 
@@ -320,16 +298,21 @@ static Muster__Spawn *make_spawn(const struct attempt *at,
     for (size_t i = 0; i < m->n_programs; i++)
         m->programs[i] = make_program(at, w, e, i);
     m->n_ranks = w->position->n_ranks;
-    m->pmi = at->pmi1 != NULL && w == at->worlds[0];
+    m->pmi = w->pmi1 != NULL;
     m->ranks = xcalloc(m->n_ranks, sizeof(Muster__SpawnRank *));
     for (size_t i = 0; i < m->n_ranks; i++)
         m->ranks[i] = make_rank(w, e, i);
     return m;
 }
 
-void attempt_keeper_spawn(struct attempt *at, const struct attempt_world *w,
+void attempt_keeper_spawn(struct attempt *at, struct attempt_world *w,
                           const Muster__Go *go)
 {
+    ERR_AUTO err = ERR_INIT;
+    if (w->prepare->pmi1 && attempt_pmi1_start(at, w, &err) < 0) {
+        cannot_start(at, &err);
+        return;
+    }
     struct frame f = attempt_header(at, FRAME_SPAWN);
     struct rank_env e = {.prepare = w->prepare,
                          .go = go,

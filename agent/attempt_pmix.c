@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include "agent/attempt_internal.h"
-#include "agent/pmi1.h"
+#include "agent/modex.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
 #include "wire/msg.h"
+
+enum { MODEX_MAX = 65536 }; // that wait at a time
 
 static const struct agent_conf *conf_of(const struct attempt *at)
 {
@@ -33,9 +35,9 @@ static void coll_done(void *arg, const Muster__Coll *merged)
 static void result_to_ranks(struct attempt *at, const Muster__Coll *result,
                             const struct frame *f)
 {
-    if (result->kind == COLL_PMI1 && at->pmi1 != NULL)
-        pmi1_result(at->pmi1, result);
-    else if (result->kind != COLL_PMI1 && at->pmixd != NULL)
+    if (result->kind == COLL_PMI1)
+        attempt_pmi1_result(at, result);
+    else if (at->pmixd != NULL)
         chan_send(at->pmixd, f);
 }
 
@@ -89,8 +91,7 @@ static void coll_result(struct attempt *at, const struct frame *f)
     msg_free(m);
 }
 
-// ---- muster-pmixd
-// --------------------------------------------------------------------
+// ---- muster-pmixd --------------------------------------------------------------
 
 static void on_ready(struct attempt *at, const struct frame *f)
 {
@@ -137,6 +138,7 @@ static void on_log(struct attempt *at, const struct frame *f)
     msg_free(m);
 }
 
+// Our pmixd asks another pod, or answers one.
 static void route_modex(struct attempt *at, const struct frame *f)
 {
     struct frame out = attempt_header(at, f->kind);
@@ -147,9 +149,30 @@ static void route_modex(struct attempt *at, const struct frame *f)
     out.dst = f->dst;
     if (m != NULL && f->kind == FRAME_MODEX && m->proc != NULL)
         out.dst = coll_route_vertex(at->route, m->proc->nspace, m->proc->rank);
-    if (m != NULL && out.dst != 0)
+    bool late = m != NULL && f->kind == FRAME_MODEX_DONE &&
+                !modex_answered(at->modex, f->dst, m->id);
+    if (m != NULL && out.dst != 0 && !late)
         session_route(at->session, &out);
     msg_free(m);
+}
+
+static void on_modex_failed(void *arg, uint32_t asker, const Muster__Modex *answer)
+{
+    struct attempt *at = arg;
+    BUF_AUTO body = BUF_INIT;
+    struct frame out = attempt_header(at, FRAME_MODEX_DONE);
+    msg_pack(&out, &body, &answer->base);
+    out.src = session_vertex(at->session);
+    out.dst = asker;
+    session_route(at->session, &out);
+}
+
+void attempt_pmix_rank_gone(struct attempt *at, const struct attempt_world *w,
+                            const struct attempt_rank *r)
+{
+    if (at->modex != NULL)
+        modex_rank_gone(at->modex, w->prepare->nspace,
+                        w->position->ranks[r - w->ranks]);
 }
 
 static void on_frame(void *arg, const struct frame *f)
@@ -235,30 +258,27 @@ void attempt_pmix_start(struct attempt *at, int fd)
 {
     static const struct chan_ops ops = {on_frame, on_closed};
     at->pmixd = chan_create(conf_of(at)->base, fd, fd, &ops, at);
+    at->modex = modex_create(MODEX_MAX, on_modex_failed, at);
     for (size_t i = 0; i < at->nworlds; i++)
         attempt_pmix_setup(at, at->worlds[i]);
 }
 
-// libpmix would wait for ever for the data of a rank that is gone.
-static bool refuse_modex(struct attempt *at, const struct frame *f)
+// Another pod asks for the data of a rank here: libpmix would wait for ever for one that
+// is gone.
+static bool accept_modex(struct attempt *at, const struct frame *f)
 {
     Muster__Modex *m = msg_unpack(f, &muster__modex__descriptor, NULL);
     const struct attempt_world *w =
         m != NULL && m->proc != NULL ? attempt_world_find(at, m->proc->nspace) : NULL;
     const struct attempt_rank *r =
         w != NULL ? attempt_world_rank(w, m->proc->rank) : NULL;
-    bool gone = r != NULL && r->gone;
-    if (gone) {
-        BUF_AUTO body = BUF_INIT;
-        struct frame out = attempt_header(at, FRAME_MODEX_DONE);
-        m->status = -1; // PMIX_ERROR
-        msg_pack(&out, &body, &m->base);
-        out.src = session_vertex(at->session);
-        out.dst = f->src;
-        session_route(at->session, &out);
-    }
+    bool accepted = false;
+    if (r != NULL && !r->gone)
+        accepted = modex_asked(at->modex, f->src, m);
+    else if (m != NULL && m->proc != NULL)
+        modex_fail(at->modex, f->src, m);
     msg_free(m);
-    return gone;
+    return accepted;
 }
 
 static bool is_ours(const struct attempt *at, const struct frame *f)
@@ -273,7 +293,8 @@ void attempt_pmix_frame(struct attempt *at, const struct frame *f)
 {
     if (f->kind == FRAME_COLL_DONE)
         coll_result(at, f);
-    else if (at->pmixd == NULL || (f->kind == FRAME_MODEX && refuse_modex(at, f)) ||
+    else if (attempt_pmi1_answer(at, f) || at->pmixd == NULL ||
+             (f->kind == FRAME_MODEX && !accept_modex(at, f)) ||
              (f->kind == FRAME_NOTIFY && is_ours(at, f)))
         return;
     else

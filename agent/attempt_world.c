@@ -12,6 +12,7 @@
 
 #include "agent/attempt_internal.h"
 #include "agent/master_port.h"
+#include "agent/pmi1.h"
 #include "agent/preflight.h"
 #include "common/mem.h"
 #include "common/proc.h"
@@ -30,6 +31,7 @@ static const Muster__Position *find_position(const Muster__Prepare *p, uint32_t 
 int attempt_world_add(struct attempt *at, Muster__Prepare *prepare, struct err *err)
 {
     struct attempt_world *w = xcalloc(1, sizeof *w);
+    w->attempt = at;
     w->prepare = prepare;
     w->position = find_position(prepare, session_vertex(at->session), &w->index);
     if (prepare->world != at->nworlds)
@@ -53,6 +55,7 @@ void attempt_world_free(struct attempt_world *w)
         msg_free(w->ranks[i].exited);
     for (size_t i = 0; w->programs != NULL && i < w->prepare->n_apps; i++)
         free(w->programs[i]);
+    pmi1_destroy(w->pmi1);
     free(w->programs);
     free(w->ranks);
     msg_free(w->pmix_ready);
@@ -78,13 +81,18 @@ struct attempt_rank *attempt_world_rank(const struct attempt_world *w, uint32_t 
     return NULL;
 }
 
-struct attempt_rank *attempt_rank(const struct attempt *at, uint32_t number)
+struct attempt_world *attempt_world_of(const struct attempt *at, uint32_t number)
 {
     for (size_t i = at->nworlds; i-- > 0;)
         if (number >= at->worlds[i]->prepare->first)
-            return attempt_world_rank(at->worlds[i],
-                                      number - at->worlds[i]->prepare->first);
+            return at->worlds[i];
     return NULL;
+}
+
+struct attempt_rank *attempt_rank(const struct attempt *at, uint32_t number)
+{
+    const struct attempt_world *w = attempt_world_of(at, number);
+    return w != NULL ? attempt_world_rank(w, number - w->prepare->first) : NULL;
 }
 
 bool attempt_hosts(const struct attempt *at)
@@ -169,7 +177,10 @@ static int prepare(struct attempt *at, struct attempt_world *w, struct err *err)
         return at->tmpdir == NULL && make_tmpdir(at, err) < 0
                    ? -1
                    : attempt_keeper_start(at, err);
-    attempt_pmix_setup(at, w);
+    if (at->worlds[0]->prepare->pmix)
+        attempt_pmix_setup(at, w); // ready with its answer
+    else
+        attempt_world_prepared(at, w);
     return 0;
 }
 

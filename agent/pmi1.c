@@ -5,6 +5,7 @@
 #include <event2/event.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -40,6 +41,11 @@ struct pmi1 {
     struct rank *ranks;
     size_t n;
 };
+
+static uint32_t rank_of(const struct pmi1 *p, size_t local)
+{
+    return p->conf.prepare->positions[p->conf.self]->ranks[local];
+}
 
 static void close_rank(struct rank *r)
 {
@@ -103,10 +109,9 @@ static void take_commands(struct rank *r)
         }
     if (rc >= 0)
         return;
-    const struct pmi1_conf *conf = &r->all->conf;
-    log_warn(conf->log,
+    log_warn(r->all->conf.log,
              "rank %u broke the PMI-1 protocol and is not heard any more: %s",
-             conf->prepare->positions[conf->self]->ranks[r->local], err_text(&err));
+             rank_of(r->all, r->local), err_text(&err));
     close_rank(r);
 }
 
@@ -173,6 +178,52 @@ static void on_barrier(void *arg, uint64_t index, const void *data, size_t len)
     p->ops->part(p->arg, &part);
 }
 
+static void on_names(void *arg, size_t local, enum namestore_op op, const char *service,
+                     const char *port)
+{
+    struct pmi1 *p = arg;
+    // Apart from what PMIx clients publish, whose values have a form of their own.
+    CLEANUP_FREE char *key = xasprintf("pmi1:%s", service);
+    Muster__Proc proc = MUSTER__PROC__INIT;
+    Muster__NamesItem item = MUSTER__NAMES_ITEM__INIT, *items[] = {&item};
+    Muster__Names m = MUSTER__NAMES__INIT;
+    proc.nspace = p->conf.prepare->nspace;
+    proc.rank = rank_of(p, local);
+    item.key = key;
+    if (port != NULL)
+        item.value = (ProtobufCBinaryData){
+            .len = strlen(port), .data = (uint8_t *)(uintptr_t)port}; // only read
+    m.op = op;
+    m.proc = &proc;
+    m.items = items;
+    m.n_items = 1;
+    p->ops->names(p->arg, local, &m);
+}
+
+void pmi1_names_done(struct pmi1 *p, size_t local, const Muster__NamesDone *done)
+{
+    const Muster__NamesItem *item = done->n_items > 0 ? done->items[0] : NULL;
+    CLEANUP_FREE char *port =
+        item != NULL ? xstrndup((const char *)item->value.data, item->value.len) : NULL;
+    pmi1_serve_names_done(p->serve, local, done->status, port);
+}
+
+static void on_spawn(void *arg, size_t local, Muster__SpawnRequest *request)
+{
+    struct pmi1 *p = arg;
+    Muster__Proc *parent = request->parent = xmalloc(sizeof *parent);
+    muster__proc__init(parent);
+    parent->nspace = xstrdup(p->conf.prepare->nspace);
+    parent->rank = rank_of(p, local);
+    p->ops->spawn(p->arg, local, request);
+}
+
+void pmi1_spawn_done(struct pmi1 *p, size_t local, const Muster__SpawnDone *done)
+{
+    const char *why = done->error[0] != '\0' ? done->error : "it was not started";
+    pmi1_serve_spawn_done(p->serve, local, done->nspace[0] != '\0' ? "" : why);
+}
+
 void pmi1_result(struct pmi1 *p, const Muster__Coll *result)
 {
     ERR_AUTO err = ERR_INIT;
@@ -202,7 +253,8 @@ struct pmi1 *pmi1_create(const struct pmi1_conf *conf, const int *fds,
                          const struct pmi1_ops *ops, void *arg)
 {
     static const struct pmi1_serve_ops serve_ops = {
-        on_reply, on_connected, on_finalized, on_aborted, on_barrier};
+        on_reply,   on_connected, on_finalized, on_aborted,
+        on_barrier, on_names,     on_spawn};
     struct pmi1 *p = xcalloc(1, sizeof *p);
     p->conf = *conf;
     p->ops = ops;

@@ -1,4 +1,4 @@
-// PMI-1 for the ranks of one attempt on this node: a socket for each rank in the agent's
+// PMI-1 for the ranks of one world on this node: a socket for each rank in the agent's
 // loop, and barriers as allgathers over all ranks (wire/coll.h, COLL_PMI1).
 #ifndef MUSTER_AGENT_PMI1_H
 #define MUSTER_AGENT_PMI1_H
@@ -26,6 +26,9 @@ struct pmi1_ops {
     void (*aborted)(void *arg, size_t local, int code, const char *text);
     void (*part)(void *arg, const Muster__Coll *part); // this node's, of a barrier
     void (*failed)(void *arg, const struct err *err);  // no barrier can succeed
+    // Requests without their id: the callee's, so that it finds the way back.
+    void (*names)(void *arg, size_t local, Muster__Names *request);
+    void (*spawn)(void *arg, size_t local, Muster__SpawnRequest *request);
 };
 
 // Takes over the fds, one for each local rank in their order.
@@ -35,6 +38,9 @@ void pmi1_destroy(struct pmi1 *p); // NULL-safe
 
 // The result of a barrier.
 void pmi1_result(struct pmi1 *p, const Muster__Coll *result);
+// The answers to a rank's requests; passed over where it waits for none.
+void pmi1_names_done(struct pmi1 *p, size_t local, const Muster__NamesDone *done);
+void pmi1_spawn_done(struct pmi1 *p, size_t local, const Muster__SpawnDone *done);
 // The rank has ended: hears what it said before.
 void pmi1_drain(struct pmi1 *p, size_t local);
 

@@ -15,9 +15,9 @@ struct pmi1_parse {
     size_t scanned; // bytes of input without a LF
     char *name;     // owned
     struct pmi1_cmd cmd;
-    size_t bytes; // of its arguments
-    bool multi;   // inside mcmd ... endcmd
-    bool given;   // cmd was handed out: begin a new one
+    size_t nargs, bytes; // of its arguments
+    bool multi;          // inside mcmd ... endcmd
+    bool given;          // cmd was handed out: begin a new one
 };
 
 struct pmi1_parse *pmi1_parse_create(void)
@@ -27,11 +27,13 @@ struct pmi1_parse *pmi1_parse_create(void)
 
 static void reset(struct pmi1_parse *p)
 {
-    strv_free(&p->cmd.args);
+    for (size_t i = 0; i < p->cmd.nparts; i++)
+        strv_free(&p->cmd.parts[i]);
+    free(p->cmd.parts);
     free(p->name);
     p->name = NULL;
     p->cmd = (struct pmi1_cmd){0};
-    p->bytes = 0;
+    p->nargs = p->bytes = 0;
     p->given = false;
 }
 
@@ -51,15 +53,20 @@ void pmi1_parse_feed(struct pmi1_parse *p, const void *data, size_t len)
 
 // ---- keys and values --------------------------------------------------------
 
-const char *pmi1_cmd_get(const struct pmi1_cmd *cmd, const char *key)
+const char *pmi1_part_get(const struct strv *part, const char *key)
 {
     size_t n = strlen(key);
-    for (size_t i = cmd->args.n; i-- > 0;) {
-        const char *arg = cmd->args.v[i];
+    for (size_t i = part->n; i-- > 0;) {
+        const char *arg = part->v[i];
         if (strncmp(arg, key, n) == 0 && (arg[n] == '=' || arg[n] == '\0'))
             return arg[n] == '=' ? arg + n + 1 : "";
     }
     return NULL;
+}
+
+const char *pmi1_cmd_get(const struct pmi1_cmd *cmd, const char *key)
+{
+    return pmi1_part_get(&cmd->parts[0], key);
 }
 
 char *pmi1_unescape(const char *value)
@@ -81,12 +88,12 @@ static int add_arg(struct pmi1_parse *p, const char *arg, size_t len, struct err
         return -1;
     }
     p->bytes += len;
-    if (p->cmd.args.n >= PMI1_ARGS_MAX || p->bytes > PMI1_BYTES_MAX) {
+    if (++p->nargs > PMI1_ARGS_MAX || p->bytes > PMI1_BYTES_MAX) {
         err_set(err, "a command of more than %d keys or %d bytes", PMI1_ARGS_MAX,
                 PMI1_BYTES_MAX);
         return -1;
     }
-    strv_add_steal(&p->cmd.args, xstrndup(arg, len));
+    strv_add_steal(&p->cmd.parts[p->cmd.nparts - 1], xstrndup(arg, len));
     return 0;
 }
 
@@ -110,6 +117,8 @@ static int begin(struct pmi1_parse *p, const char *name, size_t len, struct err 
         p->name = xstrndup(name, len);
         p->cmd.name = p->name;
     }
+    p->cmd.parts = xrealloc(p->cmd.parts, p->cmd.nparts + 1, sizeof *p->cmd.parts);
+    p->cmd.parts[p->cmd.nparts++] = (struct strv)STRV_INIT;
     return 0;
 }
 
@@ -128,9 +137,9 @@ static int single_line(struct pmi1_parse *p, const char *line, struct err *err)
     return 1;
 }
 
-static long number_of(const struct pmi1_cmd *cmd, const char *key)
+static long number_of(const struct strv *part, const char *key)
 {
-    const char *value = pmi1_cmd_get(cmd, key);
+    const char *value = pmi1_part_get(part, key);
     return value != NULL ? strtol(value, NULL, 10) : 0;
 }
 
@@ -139,11 +148,8 @@ static int multi_line(struct pmi1_parse *p, const char *line, struct err *err)
     if (strcmp(line, "endcmd") != 0)
         return add_arg(p, line, strlen(line), err);
     p->multi = false;
-    // The others of the same command follow.
-    bool last = number_of(&p->cmd, "spawnssofar") >= number_of(&p->cmd, "totspawns");
-    if (!last)
-        strv_free(&p->cmd.args);
-    return last ? 1 : 0;
+    const struct strv *part = &p->cmd.parts[p->cmd.nparts - 1];
+    return number_of(part, "spawnssofar") >= number_of(part, "totspawns") ? 1 : 0;
 }
 
 static int take_line(struct pmi1_parse *p, const char *line, struct err *err)

@@ -27,7 +27,8 @@ struct pmi1_parse;
 // One command; owned by the parser, valid until the next call.
 struct pmi1_cmd {
     const char *name;
-    struct strv args; // "key=value", or "key" where no value was given
+    struct strv *parts; // "key=value", or "key" where no value was given
+    size_t nparts;      // one for each mcmd; one of a cmd
 };
 
 struct pmi1_parse *pmi1_parse_create(void);
@@ -40,6 +41,8 @@ void pmi1_parse_feed(struct pmi1_parse *p, const void *data, size_t len);
 int pmi1_parse_next(struct pmi1_parse *p, const struct pmi1_cmd **cmd, struct err *err);
 
 // The value of a key, "" where it was given without one; NULL: not given.
+const char *pmi1_part_get(const struct strv *part, const char *key);
+// Of the first part.
 const char *pmi1_cmd_get(const struct pmi1_cmd *cmd, const char *key);
 // Without the backslashes. Caller frees.
 char *pmi1_unescape(const char *value);

@@ -8,7 +8,36 @@
 
 #include "agent/pmi1_kvs.h"
 #include "agent/pmi1_map.h"
+#include "agent/pmi1_spawn.h"
 #include "common/mem.h"
+#include "wire/apps.h"
+#include "wire/msg.h"
+
+enum { WHY_MAX = 400 }; // of a reason in a reply
+
+// What a rank waits for.
+enum asked {
+    ASKED_NOTHING,
+    ASKED_BARRIER,
+    ASKED_PUBLISH,
+    ASKED_LOOKUP,
+    ASKED_UNPUBLISH,
+    ASKED_SPAWN,
+};
+
+static const struct {
+    const char *reply;
+    enum namestore_op op;
+} asks[] = {
+    [ASKED_PUBLISH] = {"publish_result", NAMESTORE_PUBLISH},
+    [ASKED_LOOKUP] = {"lookup_result", NAMESTORE_LOOKUP},
+    [ASKED_UNPUBLISH] = {"unpublish_result", NAMESTORE_UNPUBLISH},
+};
+
+struct local {
+    enum asked asked;
+    uint32_t app; // index of its program
+};
 
 struct pmi1_serve {
     const struct pmi1_serve_ops *ops;
@@ -17,8 +46,8 @@ struct pmi1_serve {
     uint32_t universe;
     struct pmi1_kvs *kvs;
     size_t nlocal;
-    bool *waiting;   // in the barrier, by local rank
-    size_t nwaiting; // all: the node's part is on its way
+    struct local *locals;
+    size_t nwaiting; // in the barrier; all: the node's part is on its way
     uint64_t index;  // of the next or open barrier
 };
 
@@ -33,8 +62,11 @@ struct pmi1_serve *pmi1_serve_create(const Muster__Prepare *prepare, size_t self
     s->name = xstrdup(prepare->nspace);
     s->universe = prepare->universe_size;
     s->nlocal = prepare->positions[self]->n_ranks;
-    s->waiting = xcalloc(s->nlocal, sizeof *s->waiting);
+    s->locals = xcalloc(s->nlocal, sizeof *s->locals);
+    for (size_t i = 0; i < s->nlocal; i++)
+        s->locals[i].app = apps_of(prepare, prepare->positions[self]->ranks[i]);
     s->kvs = pmi1_kvs_create(PMI1_KVS_BYTES_MAX);
+    pmi1_kvs_merge(s->kvs, prepare->pmi1_kvs.data, prepare->pmi1_kvs.len, NULL);
     CLEANUP_FREE char *map =
         pmi1_map_text(prepare->positions, prepare->n_positions, PMI1_VALUE_MAX - 1);
     if (map != NULL)
@@ -47,7 +79,7 @@ void pmi1_serve_destroy(struct pmi1_serve *s)
     if (s == NULL)
         return;
     pmi1_kvs_destroy(s->kvs);
-    free(s->waiting);
+    free(s->locals);
     free(s->name);
     free(s);
 }
@@ -81,7 +113,7 @@ static void refuse(struct pmi1_serve *s, size_t local, const char *what,
                    const char *why)
 {
     CLEANUP_FREE char *word = one_word(why);
-    reply(s, local, "cmd=%s rc=-1 msg=%s", what, word);
+    reply(s, local, "cmd=%s rc=-1 msg=%.*s", what, WHY_MAX, word);
 }
 
 // ---- commands ---------------------------------------------------------------
@@ -113,7 +145,7 @@ static int on_maxes(struct pmi1_serve *s, size_t local, const struct pmi1_cmd *c
 static int on_appnum(struct pmi1_serve *s, size_t local, const struct pmi1_cmd *cmd,
                      struct err *err)
 {
-    reply(s, local, "cmd=appnum rc=0 appnum=0");
+    reply(s, local, "cmd=appnum rc=0 appnum=%u", s->locals[local].app);
     return 0;
 }
 
@@ -170,14 +202,31 @@ static int on_get(struct pmi1_serve *s, size_t local, const struct pmi1_cmd *cmd
     return 0;
 }
 
+// A second question before the answer to the first one has come is none of PMI-1.
+static int begin(struct pmi1_serve *s, size_t local, enum asked asked, struct err *err)
+{
+    if (s->locals[local].asked == ASKED_NOTHING) {
+        s->locals[local].asked = asked;
+        return 0;
+    }
+    err_set(err, "it asked again while it waits for an answer");
+    return -1;
+}
+
+// Was it that what the rank waits for?
+static bool end(struct pmi1_serve *s, size_t local, enum asked asked)
+{
+    if (local >= s->nlocal || s->locals[local].asked != asked)
+        return false;
+    s->locals[local].asked = ASKED_NOTHING;
+    return true;
+}
+
 static int on_barrier(struct pmi1_serve *s, size_t local, const struct pmi1_cmd *cmd,
                       struct err *err)
 {
-    if (s->waiting[local]) {
-        err_set(err, "it is in a barrier and asked for another one");
+    if (begin(s, local, ASKED_BARRIER, err) < 0)
         return -1;
-    }
-    s->waiting[local] = true;
     if (++s->nwaiting < s->nlocal)
         return 0;
     BUF_AUTO data = BUF_INIT;
@@ -207,20 +256,62 @@ static int on_abort(struct pmi1_serve *s, size_t local, const struct pmi1_cmd *c
     return 0;
 }
 
-static int on_names(struct pmi1_serve *s, size_t local, const struct pmi1_cmd *cmd,
-                    struct err *err)
+static void refuse_names(struct pmi1_serve *s, size_t local, enum asked asked,
+                         const char *why)
 {
-    CLEANUP_FREE char *verb = xstrndup(cmd->name, strcspn(cmd->name, "_"));
-    reply(s, local, "cmd=%s_result rc=-1 info=names_are_not_served msg=%s", verb,
-          "names_are_not_served");
+    reply(s, local, "cmd=%s rc=-1 info=%s msg=%s", asks[asked].reply, why, why);
+}
+
+static int ask_names(struct pmi1_serve *s, size_t local, const struct pmi1_cmd *cmd,
+                     enum asked asked, struct err *err)
+{
+    const char *service = pmi1_cmd_get(cmd, "service");
+    const char *port = asked == ASKED_PUBLISH ? pmi1_cmd_get(cmd, "port") : NULL;
+    if (service == NULL || service[0] == '\0' ||
+        (asked == ASKED_PUBLISH && port == NULL)) {
+        refuse_names(s, local, asked, "service_or_port_is_missing");
+        return 0;
+    }
+    if (port != NULL && strlen(port) >= PMI1_VALUE_MAX) {
+        refuse_names(s, local, asked, "port_is_longer_than_vallen_max");
+        return 0;
+    }
+    if (begin(s, local, asked, err) < 0)
+        return -1;
+    s->ops->names(s->arg, local, asks[asked].op, service, port);
     return 0;
+}
+
+static int on_publish(struct pmi1_serve *s, size_t local, const struct pmi1_cmd *cmd,
+                      struct err *err)
+{
+    return ask_names(s, local, cmd, ASKED_PUBLISH, err);
+}
+
+static int on_lookup(struct pmi1_serve *s, size_t local, const struct pmi1_cmd *cmd,
+                     struct err *err)
+{
+    return ask_names(s, local, cmd, ASKED_LOOKUP, err);
+}
+
+static int on_unpublish(struct pmi1_serve *s, size_t local, const struct pmi1_cmd *cmd,
+                        struct err *err)
+{
+    return ask_names(s, local, cmd, ASKED_UNPUBLISH, err);
 }
 
 static int on_spawn(struct pmi1_serve *s, size_t local, const struct pmi1_cmd *cmd,
                     struct err *err)
 {
-    refuse(s, local, "spawn_result", "MPI_Comm_spawn is not served over PMI-1");
-    return 0;
+    ERR_AUTO why = ERR_INIT;
+    Muster__SpawnRequest *request = pmi1_spawn_request(cmd, &why);
+    int rc = 0;
+    if (request == NULL)
+        refuse(s, local, "spawn_result", err_text(&why));
+    else if ((rc = begin(s, local, ASKED_SPAWN, err)) == 0)
+        s->ops->spawn(s->arg, local, request);
+    msg_free(request);
+    return rc;
 }
 
 typedef int (*command_fn)(struct pmi1_serve *s, size_t local,
@@ -240,9 +331,9 @@ static const struct {
     {"barrier_in", on_barrier},
     {"finalize", on_finalize},
     {"abort", on_abort},
-    {"publish_name", on_names},
-    {"lookup_name", on_names},
-    {"unpublish_name", on_names},
+    {"publish_name", on_publish},
+    {"lookup_name", on_lookup},
+    {"unpublish_name", on_unpublish},
     {"spawn", on_spawn},
 };
 
@@ -257,7 +348,7 @@ int pmi1_serve_command(struct pmi1_serve *s, size_t local, const struct pmi1_cmd
     return 0;
 }
 
-// ---- barriers ---------------------------------------------------------------
+// ---- answers ----------------------------------------------------------------
 
 int pmi1_serve_barrier_done(struct pmi1_serve *s, uint64_t index, int32_t status,
                             const char *why, const void *data, size_t len,
@@ -267,7 +358,8 @@ int pmi1_serve_barrier_done(struct pmi1_serve *s, uint64_t index, int32_t status
         return 0;
     s->index++;
     s->nwaiting = 0;
-    memset(s->waiting, 0, s->nlocal * sizeof *s->waiting);
+    for (size_t i = 0; i < s->nlocal; i++)
+        s->locals[i].asked = ASKED_NOTHING;
     int rc = status == 0 ? pmi1_kvs_merge(s->kvs, data, len, err) : 0;
     for (size_t i = 0; i < s->nlocal; i++)
         if (status == 0 && rc == 0)
@@ -275,4 +367,47 @@ int pmi1_serve_barrier_done(struct pmi1_serve *s, uint64_t index, int32_t status
         else
             refuse(s, i, "barrier_out", rc < 0 ? "bad data from other ranks" : why);
     return rc;
+}
+
+static enum asked asked_of(const struct pmi1_serve *s, size_t local)
+{
+    return local < s->nlocal ? s->locals[local].asked : ASKED_NOTHING;
+}
+
+void pmi1_serve_names_done(struct pmi1_serve *s, size_t local,
+                           enum namestore_status status, const char *port)
+{
+    static const char *const reasons[] = {
+        [NAMESTORE_OK] = NULL,
+        [NAMESTORE_PARTIAL] = "not_found",
+        [NAMESTORE_NOT_FOUND] = "not_found",
+        [NAMESTORE_DUPLICATE] = "it_is_published_already",
+        [NAMESTORE_TIMEOUT] = "timeout",
+        [NAMESTORE_FULL] = "too_many_names",
+        [NAMESTORE_BAD] = "the_request_makes_no_sense",
+    };
+    enum asked asked = asked_of(s, local);
+    if (asked < ASKED_PUBLISH || asked > ASKED_UNPUBLISH)
+        return;
+    end(s, local, asked);
+    bool bad_port = port == NULL || strchr(port, '\n') != NULL;
+    if (status > NAMESTORE_BAD ||
+        (asked == ASKED_LOOKUP && status == NAMESTORE_OK && bad_port))
+        status = NAMESTORE_BAD;
+    if (reasons[status] != NULL)
+        refuse_names(s, local, asked, reasons[status]);
+    else if (asked == ASKED_LOOKUP)
+        reply(s, local, "cmd=%s rc=0 info=ok port=%s", asks[asked].reply, port);
+    else
+        reply(s, local, "cmd=%s rc=0 info=ok", asks[asked].reply);
+}
+
+void pmi1_serve_spawn_done(struct pmi1_serve *s, size_t local, const char *error)
+{
+    if (!end(s, local, ASKED_SPAWN))
+        return;
+    if (error[0] != '\0')
+        refuse(s, local, "spawn_result", error);
+    else
+        reply(s, local, "cmd=spawn_result rc=0");
 }

@@ -52,15 +52,13 @@ static size_t count(char *const *v)
     return n;
 }
 
-// PMIX_HOST: "a,b", for one program or for all; they count together.
-static void add_hosts(struct strv *hosts, const char *list)
+// In MPI_Comm_spawn of Open MPI 4 ("ompi"; 5 says "ompi5") an error makes the root return
+// and leaves the communicator's other ranks in a broadcast for ever.
+static bool strands_peers(const pmix_info_t *info)
 {
-    for (const char *p = list; *p != '\0';) {
-        size_t n = strcspn(p, ",");
-        if (n > 0)
-            strv_add_steal(hosts, xstrndup(p, n));
-        p += n + (p[n] == ',' ? 1 : 0);
-    }
+    return PMIX_CHECK_KEY(info, PMIX_PERSONALITY) && info->value.type == PMIX_STRING &&
+           info->value.data.string != NULL &&
+           strcmp(info->value.data.string, "ompi") == 0;
 }
 
 // Mapping and binding beyond hosts are the launcher's: other directives are hints that
@@ -69,11 +67,12 @@ static void take_info(Muster__SpawnRequest *m, struct strv *hosts,
                       const pmix_info_t *info, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
+        m->strands_peers = m->strands_peers || strands_peers(&info[i]);
         if (PMIX_CHECK_KEY(&info[i], PMIX_NON_PMI))
             m->non_pmi = m->non_pmi || PMIX_INFO_TRUE(&info[i]);
         else if (PMIX_CHECK_KEY(&info[i], PMIX_HOST) &&
                  info[i].value.type == PMIX_STRING && info[i].value.data.string != NULL)
-            add_hosts(hosts, info[i].value.data.string);
+            strv_add_split(hosts, info[i].value.data.string, ',');
     }
 }
 

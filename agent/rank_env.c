@@ -140,7 +140,7 @@ static void set_job(const struct rank_env *e, struct strv *out)
         strv_setenv(out, "JSM_JSRUN_PORT", "0");
     if (e->prepare->pmi1) {
         set_number(out, "PMI_FD", RANK_FDS_PMI);
-        set_number(out, "PMI_SPAWNED", 0);
+        set_number(out, "PMI_SPAWNED", e->prepare->parent != NULL ? 1 : 0);
     }
 }
 

@@ -37,6 +37,25 @@ void strv_add_all(struct strv *s, char *const *texts, size_t n)
         strv_add(s, texts[i]);
 }
 
+void strv_add_split(struct strv *s, const char *list, char separator)
+{
+    const char separators[] = {separator, '\0'};
+    for (const char *p = list; *p != '\0';) {
+        size_t n = strcspn(p, separators);
+        if (n > 0)
+            strv_add_steal(s, xstrndup(p, n));
+        p += n + (p[n] == separator ? 1 : 0);
+    }
+}
+
+char **strv_take(struct strv *s, size_t *n)
+{
+    char **v = s->v;
+    *n = s->n;
+    *s = (struct strv)STRV_INIT;
+    return v;
+}
+
 void strv_remove(struct strv *s, size_t i)
 {
     free(s->v[i]);

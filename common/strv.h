@@ -21,6 +21,10 @@ void strv_add_steal(struct strv *s, char *text);
 void strv_addf(struct strv *s, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void strv_add_all(struct strv *s, char *const *texts, size_t n);
+// The parts of "a,b", without empty ones.
+void strv_add_split(struct strv *s, const char *list, char separator);
+// The strings, which are the caller's now, and their number.
+char **strv_take(struct strv *s, size_t *n);
 void strv_remove(struct strv *s, size_t i);
 void strv_free(struct strv *s);
 

@@ -142,11 +142,12 @@ void job_notify_ended(struct job *j, uint32_t number, Muster__Notify__Ended how)
 
 // job_spawn.c: worlds that ranks of this attempt start.
 void job_spawn_request(struct job *j, const struct frame *f);
-void job_spawn_ready(struct job *j, const Muster__Ready *m);
+void job_spawn_ready(struct job *j, uint32_t vertex, const Muster__Ready *m);
 // One of its ranks was started.
 void job_spawn_started(struct job *j, const struct job_world *world);
-// It cannot be prepared: whoever wanted it gets an error, the job goes on.
-void job_spawn_failed(struct job *j, uint32_t number, const char *why);
+// It cannot be prepared: whoever wanted it gets an error and the job goes on, unless
+// others would wait for that world in vain. code: exit code that the reason stands for.
+void job_spawn_failed(struct job *j, uint32_t number, int code, const char *why);
 const char *job_spawn_nspace(const struct job_world *w);
 uint32_t job_spawn_number(const struct job_world *w);
 // Its ranks were not meant to use PMIx.

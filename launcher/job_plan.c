@@ -119,6 +119,7 @@ static Muster__Prepare *make_world(const struct roll *roll, const struct map *ma
     p->n_env = o->env.n;
     p->env = copy_strings(o->env.v, p->n_env);
     p->pmix = strcmp(o->pmi, "pmix") == 0 || strcmp(o->pmi, "auto") == 0;
+    p->pmi1 = strcmp(o->pmi, "pmi1") == 0 || strcmp(o->pmi, "auto") == 0;
     p->grace_ms = o->grace_ms;
     p->universe_size = map->slots > map->ranks ? map->slots : map->ranks;
     p->loopback = all_loopback(roll);
@@ -131,7 +132,6 @@ Muster__Prepare *job_plan_prepare(const struct roll *roll, const struct map *map
 {
     Muster__Prepare *p = make_world(roll, map, o, nspace);
     p->input = o->input;
-    p->pmi1 = strcmp(o->pmi, "pmi1") == 0 || strcmp(o->pmi, "auto") == 0;
     p->n_apps = 1;
     p->apps = xcalloc(1, sizeof(Muster__App *));
     p->apps[0] =
@@ -151,6 +151,8 @@ Muster__Prepare *job_plan_spawn(const struct roll *roll, const struct map *map,
     muster__proc__init(p->parent);
     p->parent->nspace = xstrdup(rq->parent->nspace);
     p->parent->rank = rq->parent->rank;
+    p->pmi1_kvs.len = rq->pmi1_kvs.len;
+    p->pmi1_kvs.data = xmemdup(rq->pmi1_kvs.data, rq->pmi1_kvs.len);
     p->n_apps = rq->n_apps;
     p->apps = xcalloc(p->n_apps, sizeof(Muster__App *));
     for (size_t i = 0; i < p->n_apps; i++) {

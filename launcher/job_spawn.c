@@ -4,15 +4,22 @@
 //   ranks --> GO down --> STARTED up --> SPAWN_DONE to whoever asked
 // Every such member has to be ready, with ranks of the new world or without: parents and
 // children ask its PMIx server about each other. Where the world cannot be prepared, the
-// asker gets an error and the job goes on; once GO was sent, a failure is the job's.
+// asker gets an error and the job goes on, unless its MPI library leaves the asker's peers
+// waiting then: that ends the job at once. Once GO was sent, a failure is the job's. Both
+// waits, for READY and for STARTED, are bounded.
 #include <stdlib.h>
 #include <string.h>
 
+#include <event2/event.h>
+
 #include "common/log.h"
+#include "common/loop.h"
 #include "common/mem.h"
 #include "launcher/job_internal.h"
 #include "launcher/job_plan.h"
 #include "wire/msg.h"
+
+enum { BOUND_MS = 60000, SILENT_SHOWN = 4 }; // above the agents' own bounds
 
 enum world_state {
     WORLD_PREPARING,
@@ -21,18 +28,28 @@ enum world_state {
     WORLD_FAILED,   // the same, with an error
 };
 
+// Who wants a world.
+struct asker {
+    struct verdict_rank rank; // as texts name it
+    uint32_t vertex;
+    uint64_t id;  // of its request
+    bool strands; // an error would leave others waiting
+};
+
 struct job_world {
     enum world_state state;
+    struct job *job;
     char *nspace;
     uint32_t number, first;
     struct map map;
     Muster__Prepare *prepare;
     bool plain;
-    uint32_t missing; // members that are not ready yet
+    bool *silent;     // by member: it has to be ready, and is not yet
+    uint32_t nsilent; // of them
     uint32_t started; // ranks
     uint32_t master_port;
-    uint32_t asker; // vertex
-    uint64_t id;    // of its request
+    struct event *bound;
+    struct asker asker;
 };
 
 const char *job_spawn_nspace(const struct job_world *w)
@@ -65,6 +82,8 @@ long job_rank_number(const struct job *j, const char *nspace, uint32_t rank)
 static void world_free(struct job_world *w)
 {
     free(w->nspace);
+    free(w->silent);
+    loop_timer_free(w->bound);
     map_free(&w->map);
     msg_free(w->prepare);
     free(w);
@@ -79,22 +98,27 @@ void job_spawn_end(struct job *j)
 
 // ---- answers ------------------------------------------------------------------
 
-static void answer(struct job *j, uint32_t vertex, uint64_t id, const char *nspace,
+static void answer(struct job *j, const struct asker *a, const char *nspace,
                    const char *error)
 {
     CLEANUP_FREE char *n = xstrdup(nspace), *e = xstrdup(error);
     Muster__SpawnDone m = MUSTER__SPAWN_DONE__INIT;
-    m.id = id;
+    m.id = a->id;
     m.nspace = n;
     m.error = e;
-    job_send(j, FRAME_SPAWN_DONE, vertex, &m.base);
+    job_send(j, FRAME_SPAWN_DONE, a->vertex, &m.base);
 }
 
-static void refuse(struct job *j, uint32_t vertex, uint64_t id, const char *why)
+static void refuse(struct job *j, const struct asker *a, int code, const char *why)
 {
-    log_warn(j->conf.log, "a rank cannot spawn: %s", why);
+    CLEANUP_FREE char *who = verdict_rank_text(&a->rank);
     events_write(j->conf.events, "spawn_failed", json_pack("{s:s}", "why", why));
-    answer(j, vertex, id, "", why);
+    if (a->strands) {
+        job_fail(j, VERDICT_ERROR, code, "%s cannot spawn: %s", who, why);
+        return;
+    }
+    log_warn(j->conf.log, "%s cannot spawn: %s", who, why);
+    answer(j, a, "", why);
 }
 
 // ---- mapping ------------------------------------------------------------------
@@ -177,6 +201,16 @@ static int map_world(struct job *j, const Muster__SpawnRequest *rq, struct map *
 
 // ---- a world's way ------------------------------------------------------------
 
+// Every member with ranks of any world.
+static void expect_ready(struct job *j, struct job_world *w)
+{
+    w->silent = xcalloc(j->group.n, sizeof *w->silent);
+    for (uint32_t i = 0; i < j->group.n; i++) {
+        w->silent[i] = j->group.v[i].hosts;
+        w->nsilent += w->silent[i] ? 1 : 0;
+    }
+}
+
 static void prepare(struct job *j, struct job_world *w, const Muster__SpawnRequest *rq)
 {
     struct job_plan_spawn plan = {
@@ -187,44 +221,66 @@ static void prepare(struct job *j, struct job_world *w, const Muster__SpawnReque
     job_add_ranks(j, w, &w->map);
     output_add(j->output, w->map.ranks);
     coll_route_add(j->route, w->prepare, NULL); // of our own making
-    w->missing = j->hosts;
+    expect_ready(j, w);
+    loop_timer_arm(w->bound, BOUND_MS);
     job_send(j, FRAME_PREPARE, TREE_ALL, &w->prepare->base);
 }
 
-static struct job_world *world_new(const struct job *j, const Muster__SpawnRequest *rq,
-                                   uint32_t asker, const struct map *map)
+static void on_bound(evutil_socket_t fd, short what, void *arg);
+
+static struct job_world *world_new(struct job *j, const Muster__SpawnRequest *rq,
+                                   const struct asker *asker, const struct map *map)
 {
     struct job_world *w = xcalloc(1, sizeof *w);
+    w->job = j;
     w->number = (uint32_t)j->nworlds + 1;
     w->nspace = xasprintf("%s.%u", j->nspace, w->number);
     w->first = j->nranks;
     w->map = *map;
     w->plain = rq->non_pmi;
-    w->asker = asker;
-    w->id = rq->id;
+    w->asker = *asker;
+    w->bound = loop_timer(j->conf.base, on_bound, w);
     return w;
 }
 
-static void spawn(struct job *j, uint32_t asker, const Muster__SpawnRequest *rq)
+static void spawn(struct job *j, const struct asker *asker,
+                  const Muster__SpawnRequest *rq)
 {
     ERR_AUTO err = ERR_INIT;
     struct map map;
     if (j->state > JOB_RUN)
-        answer(j, asker, rq->id, "", "the job is being stopped");
+        answer(j, asker, "", "the job is being stopped");
     else if (map_world(j, rq, &map, &err) < 0)
-        refuse(j, asker, rq->id, err_text(&err));
+        refuse(j, asker, VERDICT_OWN_FAILURE, err_text(&err));
     else
         prepare(j, world_new(j, rq, asker, &map), rq);
+}
+
+static uint32_t world_size(const struct job *j, const char *nspace)
+{
+    for (size_t i = 0; i < j->nworlds; i++)
+        if (strcmp(nspace, j->worlds[i]->nspace) == 0)
+            return j->worlds[i]->map.ranks;
+    return j->map.ranks;
 }
 
 void job_spawn_request(struct job *j, const struct frame *f)
 {
     ERR_AUTO err = ERR_INIT;
     Muster__SpawnRequest *m = msg_unpack(f, &muster__spawn_request__descriptor, &err);
-    if (m == NULL || m->parent == NULL)
+    long parent = m != NULL && m->parent != NULL
+                      ? job_rank_number(j, m->parent->nspace, m->parent->rank)
+                      : -1;
+    if (parent < 0) {
         log_warn(j->conf.log, "dropped a spawn request: %s", err_text(&err));
-    else
-        spawn(j, f->src, m);
+    } else {
+        bool alone = world_size(j, m->parent->nspace) == 1;
+        struct asker asker = {.rank = job_rank_text(j, (uint32_t)parent),
+                              .vertex = f->src,
+                              .id = m->id,
+                              .strands = m->strands_peers && !alone};
+        spawn(j, &asker, m);
+    }
     msg_free(m);
 }
 
@@ -233,20 +289,22 @@ static struct job_world *find(const struct job *j, uint32_t number)
     return number > 0 && number <= j->nworlds ? j->worlds[number - 1] : NULL;
 }
 
-void job_spawn_ready(struct job *j, const Muster__Ready *m)
+void job_spawn_ready(struct job *j, uint32_t vertex, const Muster__Ready *m)
 {
     struct job_world *w = find(j, m->world);
-    if (w == NULL || w->state != WORLD_PREPARING)
+    if (w == NULL || w->state != WORLD_PREPARING || !w->silent[vertex - 1])
         return;
+    w->silent[vertex - 1] = false;
     if (m->master_port != 0)
         w->master_port = m->master_port;
-    if (--w->missing > 0)
+    if (--w->nsilent > 0)
         return;
     w->state = WORLD_STARTING;
     Muster__Go go = MUSTER__GO__INIT;
     go.master_address = w->prepare->positions[0]->address;
     go.master_port = w->master_port;
     go.world = w->number;
+    loop_timer_arm(w->bound, BOUND_MS);
     job_send(j, FRAME_GO, TREE_ALL, &go.base);
 }
 
@@ -256,20 +314,56 @@ void job_spawn_started(struct job *j, const struct job_world *world)
     if (w == NULL || ++w->started < w->map.ranks)
         return;
     w->state = WORLD_RUNNING;
+    loop_timer_disarm(w->bound);
     events_write(j->conf.events, "spawned",
                  json_pack("{s:i, s:s, s:i, s:i}", "world", (int)w->number, "nspace",
                            w->nspace, "first", (int)w->first, "ranks",
                            (int)w->map.ranks));
-    answer(j, w->asker, w->id, w->nspace, "");
+    answer(j, &w->asker, w->nspace, "");
 }
 
-void job_spawn_failed(struct job *j, uint32_t number, const char *why)
+void job_spawn_failed(struct job *j, uint32_t number, int code, const char *why)
 {
     struct job_world *w = find(j, number);
     if (w == NULL || w->state != WORLD_PREPARING)
         return;
     w->state = WORLD_FAILED;
-    refuse(j, w->asker, w->id, why);
+    loop_timer_disarm(w->bound);
+    refuse(j, &w->asker, code, why);
     for (uint32_t r = 0; r < w->map.ranks; r++)
         job_rank_gone(j, w->first + r, why);
+}
+
+// "train-2 (10.0.0.5) and 3 more": who has not said READY.
+static char *silent_members(const struct job_world *w)
+{
+    BUF_AUTO text = BUF_INIT;
+    unsigned shown = 0;
+    for (uint32_t i = 0; i < w->job->group.n && shown < SILENT_SHOWN; i++) {
+        if (!w->silent[i])
+            continue;
+        CLEANUP_FREE char *name = group_member_text(&w->job->group.v[i]);
+        buf_printf(&text, "%s%s", shown++ > 0 ? ", " : "", name);
+    }
+    if (w->nsilent > shown)
+        buf_printf(&text, " and %u more", w->nsilent - shown);
+    return buf_steal_str(&text);
+}
+
+static void on_bound(evutil_socket_t fd, short what, void *arg)
+{
+    struct job_world *w = arg;
+    if (w->job->state > JOB_RUN)
+        return;
+    if (w->state == WORLD_STARTING) {
+        job_fail(w->job, VERDICT_LOSS, VERDICT_OWN_FAILURE,
+                 "%u of %u ranks of spawned world %u were not started within %d s",
+                 w->map.ranks - w->started, w->map.ranks, w->number, BOUND_MS / 1000);
+        return;
+    }
+    CLEANUP_FREE char *who = silent_members(w);
+    CLEANUP_FREE char *why =
+        xasprintf("not prepared within %d s by %s; look at the musterd there",
+                  BOUND_MS / 1000, who);
+    job_spawn_failed(w->job, w->number, VERDICT_OWN_FAILURE, why);
 }

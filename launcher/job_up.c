@@ -129,7 +129,7 @@ static void on_ready(struct job *j, const struct frame *f, struct group_member *
     Muster__Ready *msg = msg_unpack(f, &muster__ready__descriptor, NULL);
     uint32_t world = msg != NULL ? msg->world : 0;
     if (world > 0)
-        job_spawn_ready(j, msg);
+        job_spawn_ready(j, f->src, msg);
     else if (msg != NULL && j->map.positions[0].member + 1 == f->src)
         j->master_port = msg->master_port;
     for (size_t i = 0; msg != NULL && !m->ready && i < msg->n_warnings; i++)
@@ -147,14 +147,13 @@ static void on_failed(struct job *j, const struct frame *f, struct group_member 
     Muster__Failed *msg = msg_unpack(f, &muster__failed__descriptor, NULL);
     CLEANUP_FREE char *name = group_member_text(m);
     bool counts = j->state < JOB_STOP || job_settling(j);
+    int code = msg != NULL && msg->code > 0 && msg->code < 256 ? (int)msg->code
+                                                               : VERDICT_OWN_FAILURE;
     if (msg != NULL && msg->world > 0) {
         CLEANUP_FREE char *why = xasprintf("member %s: %s", name, msg->text);
-        job_spawn_failed(j, msg->world, why);
+        job_spawn_failed(j, msg->world, code, why);
     } else if (msg != NULL && counts)
-        job_fail(j, VERDICT_LOSS,
-                 msg->code > 0 && msg->code < 256 ? (int)msg->code
-                                                  : VERDICT_OWN_FAILURE,
-                 "member %s: %s", name, msg->text);
+        job_fail(j, VERDICT_LOSS, code, "member %s: %s", name, msg->text);
     msg_free(msg);
 }
 

@@ -1,6 +1,7 @@
 noinst_LIBRARIES += wire/libwire.a
 wire_libwire_a_SOURCES = \
 	%D%/agent_files.c %D%/agent_files.h \
+	%D%/apps.c %D%/apps.h \
 	%D%/branch.c %D%/branch.h \
 	%D%/chan.c %D%/chan.h \
 	%D%/coll.c %D%/coll.h \

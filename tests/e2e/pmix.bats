@@ -68,6 +68,11 @@ teardown() { bed_teardown; }
   [ "$status" = 0 ]
   [ "$output" = "spawn of nothing: an error" ]
   [[ "$stderr" == *"cannot spawn"*"/no/such/program"* ]]
+  # Open MPI 4 leaves the other ranks in a broadcast then: the job ends, as under mpirun.
+  run -127 --separate-stderr lead timeout 60 "$muster" run --pods 'train-[0-1].train' \
+    --slots 2 -n 2 --grace 1 "$mpi/spawn" 2 missing
+  [ "$(grep -c '^muster: ' <<<"$stderr")" = 1 ]
+  [[ "$stderr" == "muster: rank 0 on train-0"*"cannot spawn: member "*"/no/such/program: No such file"* ]]
 }
 
 @test "a spawned rank that fails ends the job, with its code and its name" {

@@ -119,6 +119,22 @@ three_programs() {
   [ "$(grep -c "on $name-[01], shared 1" <<<"$output")" = 2 ]
 }
 
+@test "umask, rlimits and a read-only HOME of the agents are the ranks', MPI lives with them" {
+  local i here="umask 027; ulimit -n 777; ulimit -c 0; export HOME='$MUSTER_BUILDDIR'"
+  pods_up 2
+  for i in 0 1; do "$podbox" exec "train-$i" -d sh -c "$here; exec '$musterd'"; done
+  run --separate-stderr lead env HOME="$MUSTER_BUILDDIR" timeout 60 "$muster" run \
+    --pods 'train-[0-1].train' --slots 1 sh -c \
+    'touch "$HOME/x" 2>/dev/null || echo "$HOME $(umask) $(ulimit -n) $(ulimit -c)"'
+  [ "$status" = 0 ]
+  [ "$output" = "$MUSTER_BUILDDIR 0027 777 0
+$MUSTER_BUILDDIR 0027 777 0" ]
+  run --separate-stderr lead env HOME="$MUSTER_BUILDDIR" timeout 60 "$muster" run \
+    --pods 'train-[0-1].train' --slots 2 "$mpi/hello"
+  [ "$status" = 0 ]
+  [ "$(grep -c 'of 4 on train-[01], shared 2$' <<<"$output")" = 4 ]
+}
+
 # Of its GPU memory see tests/CASES.md.
 @test "case lau-09: a rank forks ten children and fails: none is left on any pod" {
   agents_up 2

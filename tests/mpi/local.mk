@@ -14,7 +14,7 @@ endif
 
 if HAVE_MPICC_MPICH
 mpich_test_files = tests/mpich/abort tests/mpich/allreduce tests/mpich/die \
-	tests/mpich/hang tests/mpich/hello tests/mpich/ring
+	tests/mpich/hang tests/mpich/hello tests/mpich/publish tests/mpich/ring
 noinst_SCRIPTS += $(mpich_test_files)
 CLEANFILES += $(mpich_test_files)
 

@@ -31,8 +31,8 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     name_of(name, sizeof name, rank);
     name_of(other, sizeof other, (rank + 1) % size);
-    snprintf(port, sizeof port, "port of %d", rank);
-    snprintf(want, sizeof want, "port of %d", (rank + 1) % size);
+    snprintf(port, sizeof port, "port-of-%d", rank);
+    snprintf(want, sizeof want, "port-of-%d", (rank + 1) % size);
     bad += check(!found("service-none", got), rank, "found what nobody published");
     bad += check(MPI_Publish_name(name, MPI_INFO_NULL, port) == MPI_SUCCESS, rank,
                  "could not publish");

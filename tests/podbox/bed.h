@@ -46,7 +46,7 @@ struct bed {
     uid_t uid; // of the containers' processes
     gid_t gid;
     struct strv env;    // NAME=VALUE; {ip} {name} {index} {uid} stand for the pod's own
-    struct strv mounts; // volume|secret|bind:NAME:/path
+    struct strv mounts; // volume|secret|bind|share:NAME:/path
     struct strv
         roots; // [POD=]DIR: the image of that pod, or of all; the last one counts
     struct strv command; // empty: pause

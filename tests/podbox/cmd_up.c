@@ -79,10 +79,13 @@ static int add_volume(struct bed *bed, const char *value, struct err *err)
                                               : add_mount(bed, "volume", value, err);
 }
 
-static int add_bind(struct bed *bed, const char *path, struct err *err)
+// A directory of the machine at the same path: "bind" read-only, "share" as a volume that
+// all pods write.
+static int add_path(struct bed *bed, const char *kind, const char *path,
+                    struct err *err)
 {
     CLEANUP_FREE char *value = xasprintf("%s:%s", path, path);
-    return add_mount(bed, "bind", value, err);
+    return add_mount(bed, kind, value, err);
 }
 
 // [POD=]DIR
@@ -133,6 +136,7 @@ static const struct option long_options[] = {
     {"volume", required_argument, NULL, 'v'},
     {"secret", required_argument, NULL, 'k'},
     {"bind", required_argument, NULL, 'b'},
+    {"share", required_argument, NULL, 'w'},
     {"root", required_argument, NULL, 'R'},
     {"env", required_argument, NULL, 'e'},
     {"user", required_argument, NULL, 'u'},
@@ -154,7 +158,8 @@ static int take_option(struct bed *bed, struct options *o, int c, struct err *er
     case '6': return bed->ipv6 = true, 0;
     case 'v': return add_volume(bed, optarg, err);
     case 'k': return add_secret(bed, optarg, err);
-    case 'b': return add_bind(bed, optarg, err);
+    case 'b': return add_path(bed, "bind", optarg, err);
+    case 'w': return add_path(bed, "share", optarg, err);
     case 'R': return add_root(bed, optarg, err);
     case 'e': return strv_putenv(&bed->env, optarg), 0;
     case 'u': return set_user(bed, optarg, err);
@@ -170,7 +175,7 @@ static int bind_common(struct bed *bed, struct err *err)
     char *save = NULL;
     for (char *p = strtok_r(text, ":", &save); p != NULL;
          p = strtok_r(NULL, ":", &save))
-        if (add_bind(bed, p, err) < 0)
+        if (add_path(bed, "bind", p, err) < 0)
             return -1;
     return 0;
 }

@@ -23,7 +23,7 @@ static const struct command commands[] = {
      "--not-ready\n"
      "      --publish-not-ready --ttl S --ipv6 --volume NAME:/path "
      "--secret NAME:/path[:MODE]\n"
-     "      --user UID[:GID] --bind /path --root [POD=]DIR\n"
+     "      --user UID[:GID] --bind|--share /path --root [POD=]DIR\n"
      "      --env NAME=VALUE ({ip} {name} {index} {uid}: "
      "the pod's own)"},
     {"down", cmd_down, "[--all]", "end the bed (all beds) and leave nothing behind"},

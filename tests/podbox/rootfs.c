@@ -135,6 +135,7 @@ bool rootfs_mount_parse(const char *entry, struct rootfs_mount *m)
         return false;
     m->kind = strcmp(kind, "volume") == 0   ? ROOTFS_VOLUME
               : strcmp(kind, "secret") == 0 ? ROOTFS_SECRET
+              : strcmp(kind, "share") == 0  ? ROOTFS_SHARE
                                             : ROOTFS_BIND;
     return true;
 }
@@ -148,11 +149,13 @@ static int make_mount(const struct bed *bed, const char *root, const char *entry
         return -1;
     }
     CLEANUP_FREE char *from =
-        m.kind == ROOTFS_BIND ? xstrdup(m.name) : volume_dir(bed, m.name);
+        m.kind >= ROOTFS_BIND ? xstrdup(m.name) : volume_dir(bed, m.name);
     CLEANUP_FREE char *target = xasprintf("%s%s", root, m.path);
     if (file_mkdirs(target, 0755, err) < 0 ||
         mount_at(from, root, m.path, NULL, MS_BIND, NULL, err) < 0)
         return -1;
+    if (m.kind == ROOTFS_SHARE)
+        return 0;
     return mount_at("none", root, m.path, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL,
                     err);
 }

@@ -10,7 +10,7 @@
 int rootfs_enter(const struct bed *bed, const struct pod *pod, struct err *err);
 
 // Split "KIND:NAME:/path"; false when it is malformed.
-enum rootfs_mount_kind { ROOTFS_VOLUME, ROOTFS_SECRET, ROOTFS_BIND };
+enum rootfs_mount_kind { ROOTFS_VOLUME, ROOTFS_SECRET, ROOTFS_BIND, ROOTFS_SHARE };
 struct rootfs_mount {
     enum rootfs_mount_kind kind;
     char name[256];

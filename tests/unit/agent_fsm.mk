@@ -1,5 +1,7 @@
-check_PROGRAMS += tests/unit/test_attempt_fsm tests/unit/test_oom tests/unit/test_preflight
-TESTS += tests/unit/test_attempt_fsm tests/unit/test_oom tests/unit/test_preflight
+check_PROGRAMS += tests/unit/test_attempt_fsm tests/unit/test_modex tests/unit/test_oom tests/unit/test_preflight
+TESTS += tests/unit/test_attempt_fsm tests/unit/test_modex tests/unit/test_oom tests/unit/test_preflight
+tests_unit_test_modex_SOURCES = %D%/test_modex.c
+tests_unit_test_modex_LDADD = agent/libagent.a $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
 tests_unit_test_oom_SOURCES = %D%/test_oom.c
 tests_unit_test_oom_LDADD = agent/libagent.a $(COMMON_LIBS) $(UNIT_LIBS)
 tests_unit_test_preflight_SOURCES = %D%/test_preflight.c

@@ -15,6 +15,7 @@
 #include "common/loop.h"
 #include "common/mem.h"
 #include "wire/coll.h"
+#include "wire/namestore.h"
 
 TestSuite(pmi1, .timeout = 20);
 TestSuite(rank_fds, .timeout = 20);
@@ -85,6 +86,7 @@ struct bed {
     struct pmi1 *pmi1;
     int rank[RANKS];
     int connected, finalized, parts, failed, aborted;
+    uint32_t names, spawned;
     uint64_t index;
     Muster__Prepare prepare;
     Muster__Position position, *positions[1];
@@ -121,10 +123,26 @@ static void on_failed(void *arg, const struct err *err)
     ((struct bed *)arg)->failed++;
 }
 
+static void on_names(void *arg, size_t local, Muster__Names *rq)
+{
+    struct bed *b = arg;
+    cr_assert_str_eq(rq->items[0]->key, "pmi1:s");
+    cr_assert_eq(rq->proc->rank, local);
+    b->names = rq->op;
+}
+
+static void on_spawn(void *arg, size_t local, Muster__SpawnRequest *rq)
+{
+    struct bed *b = arg;
+    cr_assert_eq(rq->parent->rank, local);
+    cr_assert_str_eq(rq->parent->nspace, "muster-5-1");
+    b->spawned = rq->apps[0]->ranks;
+}
+
 static void bed_open(struct bed *b)
 {
     static const struct pmi1_ops ops = {on_connected, on_finalized, on_aborted, on_part,
-                                        on_failed};
+                                        on_failed,    on_names,     on_spawn};
     static char nspace[] = "muster-5-1";
     int fds[RANKS];
     *b = (struct bed){.base = loop_create(), .ranks = {0, 1}};
@@ -191,6 +209,35 @@ Test(pmi1, ranks_meet_in_a_barrier)
     pmi1_result(b.pmi1, &result);
     cr_assert_str_eq(hear(&b, 0, line, sizeof line), "cmd=barrier_out rc=0\n");
     cr_assert_str_eq(hear(&b, 1, line, sizeof line), "cmd=barrier_out rc=0\n");
+    bed_close(&b);
+}
+
+Test(pmi1, what_a_rank_asks_for_goes_out_and_its_answer_comes_back)
+{
+    struct bed b;
+    char line[256], port[] = "p", nspace[] = "muster-5-1.1";
+    bed_open(&b);
+    say(&b, 1, "cmd=lookup_name service=s\n");
+    while (b.names == 0)
+        event_base_loop(b.base, EVLOOP_ONCE);
+    cr_assert_eq(b.names, NAMESTORE_LOOKUP);
+    Muster__NamesDone found = MUSTER__NAMES_DONE__INIT;
+    Muster__NamesItem item = MUSTER__NAMES_ITEM__INIT, *items[] = {&item};
+    item.value = (ProtobufCBinaryData){.len = 1, .data = (uint8_t *)port};
+    found.items = items;
+    found.n_items = 1;
+    pmi1_names_done(b.pmi1, 1, &found);
+    pmi1_names_done(b.pmi1, 1, &found); // nobody asked
+    cr_assert_str_eq(hear(&b, 1, line, sizeof line),
+                     "cmd=lookup_result rc=0 info=ok port=p\n");
+    say(&b, 1, "mcmd=spawn\nnprocs=3\nexecname=x\nendcmd\n");
+    while (b.spawned == 0)
+        event_base_loop(b.base, EVLOOP_ONCE);
+    cr_assert_eq(b.spawned, 3);
+    Muster__SpawnDone done = MUSTER__SPAWN_DONE__INIT;
+    done.nspace = nspace;
+    pmi1_spawn_done(b.pmi1, 1, &done);
+    cr_assert_str_eq(hear(&b, 1, line, sizeof line), "cmd=spawn_result rc=0\n");
     bed_close(&b);
 }
 

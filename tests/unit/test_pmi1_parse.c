@@ -112,7 +112,11 @@ Test(pmi1_parse, spawn_over_several_lines_and_segments)
     c = one(p,
             "mcmd=spawn\nnprocs=1\ntotspawns=2\nspawnssofar=2\narg1=x y=z\nendcmd\n");
     cr_assert_str_eq(c->name, "spawn");
-    cr_assert_str_eq(pmi1_cmd_get(c, "arg1"), "x y=z");
+    cr_assert_eq(c->nparts, 2);
+    cr_assert_str_eq(pmi1_cmd_get(c, "execname"), "a b");
+    cr_assert_str_eq(pmi1_part_get(&c->parts[0], "nprocs"), "2");
+    cr_assert_str_eq(pmi1_part_get(&c->parts[1], "nprocs"), "1");
+    cr_assert_str_eq(pmi1_part_get(&c->parts[1], "arg1"), "x y=z");
     c = one(p, "cmd=get_appnum\n");
     cr_assert_str_eq(c->name, "get_appnum");
     pmi1_parse_destroy(p);

@@ -132,6 +132,7 @@ struct node {
     unsigned barriers;
     uint64_t index;
     struct buf part;
+    char *names, *spawn; // asked for last
 };
 
 static void on_reply(void *arg, size_t local, const char *line)
@@ -168,10 +169,45 @@ static void on_barrier(void *arg, uint64_t index, const void *data, size_t len)
         buf_append(&n->part, data, len);
 }
 
+static void on_names(void *arg, size_t local, enum namestore_op op, const char *service,
+                     const char *port)
+{
+    struct node *n = arg;
+    free(n->names);
+    n->names = xasprintf("%d %s %s", (int)op, service, port != NULL ? port : "-");
+}
+
+// As text: programs with ranks, arguments, directory; then hosts and what was put.
+static void on_spawn(void *arg, size_t local, Muster__SpawnRequest *rq)
+{
+    struct node *n = arg;
+    BUF_AUTO out = BUF_INIT;
+    for (size_t i = 0; i < rq->n_apps; i++) {
+        const Muster__App *a = rq->apps[i];
+        buf_printf(&out, "%u", a->ranks);
+        for (size_t k = 0; k < a->n_argv; k++)
+            buf_printf(&out, " %s", a->argv[k]);
+        buf_printf(&out, " in %s; ", a->wdir);
+    }
+    for (size_t i = 0; i < rq->n_hosts; i++)
+        buf_printf(&out, "%s ", rq->hosts[i]);
+    for (size_t i = 0; i < rq->pmi1_kvs.len; i++)
+        buf_printf(&out, "%c",
+                   rq->pmi1_kvs.data[i] != '\0' ? rq->pmi1_kvs.data[i] : '|');
+    n->spawn = buf_steal_str(&out);
+}
+
 static void node_open(struct node *n, size_t self)
 {
-    static const struct pmi1_serve_ops ops = {on_reply, on_connected, on_finalized,
-                                              on_aborted, on_barrier};
+    static const struct pmi1_serve_ops ops = {on_reply,   on_connected, on_finalized,
+                                              on_aborted, on_barrier,   on_names,
+                                              on_spawn};
+    static uint8_t preput[] = "where\0here";
+    Muster__App app[2], *apps[2] = {&app[0], &app[1]};
+    for (int i = 0; i < 2; i++) {
+        muster__app__init(&app[i]);
+        app[i].ranks = i == 0 ? 3 : 1;
+    }
     static char nspace[] = "muster-5-1";
     uint32_t ranks[2][LOCAL] = {{0, 1}, {2, 3}};
     Muster__Position position[2], *list[2] = {&position[0], &position[1]};
@@ -186,6 +222,9 @@ static void node_open(struct node *n, size_t self)
     prepare.universe_size = 9;
     prepare.positions = list;
     prepare.n_positions = 2;
+    prepare.apps = apps;
+    prepare.n_apps = 2;
+    prepare.pmi1_kvs = (ProtobufCBinaryData){.len = sizeof preput, .data = preput};
     *n = (struct node){.parse = pmi1_parse_create()};
     n->serve = pmi1_serve_create(&prepare, self, &ops, n);
 }
@@ -197,6 +236,8 @@ static void node_close(struct node *n)
     pmi1_serve_destroy(n->serve);
     pmi1_parse_destroy(n->parse);
     free(n->abort_text);
+    free(n->names);
+    free(n->spawn);
     buf_free(&n->part);
 }
 
@@ -339,16 +380,82 @@ Test(pmi1_serve, abort_has_a_code_and_a_text)
     node_close(&n);
 }
 
+Test(pmi1_serve, names_go_out_and_come_back)
+{
+    struct node n;
+    ERR_AUTO err = ERR_INIT;
+    node_open(&n, 0);
+    ask(&n, 0, "cmd=publish_name service=s port=p", NULL);
+    cr_assert_str_eq(n.names, "1 s p");
+    cr_assert_eq(say(&n, 0, "cmd=lookup_name service=s", &err), -1, "it waits");
+    pmi1_serve_names_done(n.serve, 0, NAMESTORE_OK, NULL);
+    assert_reply(&n, 0, "cmd=publish_result rc=0 info=ok");
+    ask(&n, 1, "cmd=lookup_name service=s", NULL);
+    cr_assert_str_eq(n.names, "2 s -");
+    pmi1_serve_names_done(n.serve, 1, NAMESTORE_OK, "p");
+    assert_reply(&n, 1, "cmd=lookup_result rc=0 info=ok port=p");
+    ask(&n, 1, "cmd=lookup_name service=t", NULL);
+    pmi1_serve_names_done(n.serve, 1, NAMESTORE_NOT_FOUND, NULL);
+    assert_reply(&n, 1, "cmd=lookup_result rc=-1 info=not_found msg=not_found");
+    ask(&n, 0, "cmd=unpublish_name service=s", NULL);
+    cr_assert_str_eq(n.names, "3 s -");
+    pmi1_serve_names_done(n.serve, 0, NAMESTORE_OK, NULL);
+    assert_reply(&n, 0, "cmd=unpublish_result rc=0 info=ok");
+    pmi1_serve_names_done(n.serve, 0, NAMESTORE_OK, NULL); // nobody asked
+    pmi1_serve_names_done(n.serve, 7, NAMESTORE_OK, NULL);
+    assert_reply(&n, 0, NULL);
+    ask(&n, 0, "cmd=publish_name service=s",
+        "cmd=publish_result rc=-1 info=service_or_port_is_missing "
+        "msg=service_or_port_is_missing");
+    ask(&n, 0, "cmd=lookup_name service=s", NULL);
+    pmi1_serve_names_done(n.serve, 0, NAMESTORE_OK, "p\ncmd=x"); // another's PMIx value
+    assert_reply(&n, 0,
+                 "cmd=lookup_result rc=-1 info=the_request_makes_no_sense "
+                 "msg=the_request_makes_no_sense");
+    node_close(&n);
+}
+
+Test(pmi1_serve, a_spawn_has_programs_hosts_and_what_is_put_for_the_children)
+{
+    struct node n;
+    node_open(&n, 0);
+    static const char first[] = "mcmd=spawn\nnprocs=2\nexecname=a b\ntotspawns=2\n"
+                                "spawnssofar=1\narg1=x y\narg2=\nargcnt=2\n"
+                                "preput_num=1\npreput_key_0=PORT\npreput_val_0=t#1\n"
+                                "info_num=2\ninfo_key_0=host\ninfo_val_0=h1,h2\n"
+                                "info_key_1=wdir\ninfo_val_1=/w d\nendcmd\n";
+    pmi1_parse_feed(n.parse, first, sizeof first - 1);
+    ask(&n, 1,
+        "mcmd=spawn\nnprocs=1\nexecname=c\ntotspawns=2\nspawnssofar=2\nargcnt=0\n"
+        "preput_num=1\npreput_key_0=PORT\npreput_val_0=t#1\ninfo_num=0\nendcmd",
+        NULL);
+    cr_assert_str_eq(n.spawn, "2 a b x y  in /w d; 1 c in ; h1 h2 PORT|t#1|");
+    pmi1_serve_spawn_done(n.serve, 1, "");
+    assert_reply(&n, 1, "cmd=spawn_result rc=0");
+    ask(&n, 0, "mcmd=spawn\nnprocs=1\nendcmd",
+        "cmd=spawn_result rc=-1 msg=spawn_wants_execname_and_nprocs");
+    ask(&n, 0, "mcmd=spawn\nnprocs=1\nexecname=x\nargcnt=2000000000\nendcmd", NULL);
+    pmi1_serve_spawn_done(n.serve, 0, "x: not found");
+    assert_reply(&n, 0, "cmd=spawn_result rc=-1 msg=x:_not_found");
+    pmi1_serve_spawn_done(n.serve, 0, "");
+    assert_reply(&n, 0, NULL);
+    node_close(&n);
+}
+
+Test(pmi1_serve, a_spawned_rank_knows_its_program_and_finds_what_was_put_for_it)
+{
+    struct node n;
+    node_open(&n, 1);
+    ask(&n, 0, "cmd=get_appnum", "cmd=appnum rc=0 appnum=0");
+    ask(&n, 1, "cmd=get_appnum", "cmd=appnum rc=0 appnum=1");
+    ask(&n, 0, "cmd=get key=where", "cmd=get_result rc=0 msg=success value=here");
+    node_close(&n);
+}
+
 Test(pmi1_serve, what_is_not_served_says_so)
 {
     struct node n;
     node_open(&n, 0);
-    ask(&n, 0, "cmd=publish_name service=s port=p",
-        "cmd=publish_result rc=-1 info=names_are_not_served msg=names_are_not_served");
-    ask(&n, 0, "cmd=lookup_name service=s",
-        "cmd=lookup_result rc=-1 info=names_are_not_served msg=names_are_not_served");
-    ask(&n, 0, "mcmd=spawn\nnprocs=1\nexecname=x\nendcmd",
-        "cmd=spawn_result rc=-1 msg=MPI_Comm_spawn_is_not_served_over_PMI-1");
     ask(&n, 0, "cmd=frobnicate a=b", "cmd=unknown rc=-1 msg=frobnicate_is_not_served");
     node_close(&n);
 }
