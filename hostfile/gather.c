@@ -76,6 +76,9 @@ static int take_user(struct member *m, const struct entry *e, struct err *err)
         m->user = xstrndup(user, len);
     if (strlen(m->user) == len && memcmp(m->user, user, len) == 0)
         return 0;
+    if (m->line == 0)
+        return place_fail(&e->at, 0, "HF_CONFLICT", err, "%s is listed with two users",
+                          m->name);
     return place_fail(&e->at, 0, "HF_CONFLICT", err,
                       "%s has user %s on line %u, but %.*s here", m->name, m->user,
                       m->line, place_shown(len), user);
@@ -107,6 +110,7 @@ static struct member *take_member(struct gather *g, const char *name, size_t len
     struct members *all = &g->members;
     switch (g->rules->repeat) {
     case GATHER_COUNT_BARE:
+    case GATHER_ADD_UP:
     case GATHER_REFUSE: return members_take(all, name, len, added);
     case GATHER_ADJACENT: *added = !is_last(all, name, len); break;
     case GATHER_KEEP: *added = true; break;
@@ -143,7 +147,8 @@ static int add_slots(struct gather *g, struct member *m, bool again,
                      const struct entry *e, struct err *err)
 {
     int *bare = &g->bare[m - g->members.v];
-    bool adds = g->rules->repeat == GATHER_ADJACENT;
+    bool adds =
+        g->rules->repeat == GATHER_ADJACENT || g->rules->repeat == GATHER_ADD_UP;
     if (again && !adds &&
         (e->count >= 0 || *bare == 0 || g->rules->repeat == GATHER_REFUSE))
         return refuse_repeat(g, m, e, err);
@@ -373,16 +378,22 @@ static void apply_exclusions(struct gather *g)
 
 // ---- lines ----------------------------------------------------------------------
 
-static int take_words(struct gather *g, const struct textline *l, struct err *err)
+int gather_list(struct gather *g, const char *list, size_t len, const struct place *at,
+                struct err *err)
 {
     static const struct linekeys none = {.slots = -1, .max_slots = -1, .port = -1};
+    return take_list(g, list, len, at, &none, err);
+}
+
+static int take_words(struct gather *g, const struct textline *l, struct err *err)
+{
     for (size_t i = 0; i < l->len; i = textlines_skip(l->s, l->len, i)) {
         size_t word = textlines_word(l->s + i, l->len - i);
         struct place at = l->at;
         at.column += i;
         if (memchr(l->s + i, '=', word) != NULL)
             return refuse_form(g, &at, 0, "HF_SYNTAX", "KEY=VALUE", err);
-        if (take_list(g, l->s + i, word, &at, &none, err) < 0)
+        if (gather_list(g, l->s + i, word, &at, err) < 0)
             return -1;
         i += word;
     }

@@ -31,6 +31,7 @@ enum gather_forms {
 enum gather_repeat {
     GATHER_COUNT_BARE, // bare n times: n slots; with a count: HF_DUP_COUNT (Open MPI)
     GATHER_REFUSE,     // HF_DUP_COUNT (DeepSpeed)
+    GATHER_ADD_UP,     // slots add up (a list on the command line)
     GATHER_ADJACENT,   // next to each other: slots add up; else a member more (Hydra)
     GATHER_KEEP,       // a member more (Horovod, pdsh)
 };
@@ -54,6 +55,9 @@ struct strv *gather_warnings(struct gather *g);
 // One line. Errors: HF_SYNTAX, HF_BAD_NAME, HF_BAD_COUNT, HF_DUP_COUNT, HF_CONFLICT,
 // HF_UNKNOWN_KEY, HF_BAD_PORT, HF_RELATIVE_IN_ALLOC, HF_RANGE_TOO_BIG, HF_TOO_MANY.
 int gather_line(struct gather *g, const struct textline *line, struct err *err);
+// A comma list of hosts without keys; `at` is the place of its first byte.
+int gather_list(struct gather *g, const char *list, size_t len, const struct place *at,
+                struct err *err);
 // Forms that were met so far: an or of enum gather_forms.
 unsigned gather_seen(const struct gather *g);
 // Moves the members to *out. Without any: HF_EMPTY. `self` as in localhost_replace().

@@ -187,9 +187,11 @@ long members_find(const struct members *m, const char *name, size_t len)
     return s->i > 0 ? (long)s->i - 1 : -1;
 }
 
-void members_rename(struct members *m, size_t i, const char *name)
+void members_rename(struct members *m, const char *from, const char *to)
 {
-    m->v[i].name = pool_add(m, name, strlen(name));
+    for (size_t i = 0; i < m->n; i++)
+        if (strcasecmp(m->v[i].name, from) == 0)
+            m->v[i].name = pool_add(m, to, strlen(to));
     index_rebuild(m);
 }
 

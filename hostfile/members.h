@@ -58,7 +58,8 @@ void members_expect(const struct members *m, const char *name, size_t len);
 // Index of a name (compared without case, as DNS does), -1 when absent; the first when
 // several have it. Constant time.
 long members_find(const struct members *m, const char *name, size_t len);
-void members_rename(struct members *m, size_t i, const char *name);
+// All members of one name get another.
+void members_rename(struct members *m, const char *from, const char *to);
 // Drop the members whose `keep` is false; the others keep their order.
 void members_keep(struct members *m, const bool *keep);
 // Entries of one name become one member, the first: slots add up (one without a count

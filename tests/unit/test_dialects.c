@@ -97,6 +97,19 @@ Test(dialects, repeats_of_a_host)
     expect("slurm", "a,a,b", "slurm", "a,a,b\n", 0);
 }
 
+Test(dialects, repeats_of_localhost)
+{
+    ERR_AUTO err = ERR_INIT;
+    MEMBERS_AUTO m = MEMBERS_INIT;
+    static const char list[] = "localhost:2,b:1,localhost:3";
+    cr_assert_eq(dialect_read(find("horovod", false), list, strlen(list), "F",
+                              "this-pod", &m, NULL, &err),
+                 0, "%s", err_text(&err));
+    cr_assert_str_eq(m.v[0].name, "this-pod");
+    cr_assert_str_eq(m.v[2].name, "this-pod");
+    cr_assert_eq(m.warnings.n, 1);
+}
+
 Test(dialects, json)
 {
     static const char wanted[] =
@@ -121,7 +134,8 @@ Test(dialects, json_escapes_what_a_file_may_be_called)
     cr_assert_eq(dialect_write(find("json", true), &m, &out, &told, &err), 0);
     CLEANUP_FREE char *text = buf_steal_str(&out);
     cr_assert_not_null(
-        strstr(text, "\"q\\u0022\\u005c\\u000a\xc3\xb6\\ufffd\\ufffd\\ufffd\\ufffd:1:1: "),
+        strstr(text,
+               "\"q\\u0022\\u005c\\u000a\xc3\xb6\\ufffd\\ufffd\\ufffd\\ufffd:1:1: "),
         "%s", text);
 }
 
