@@ -201,6 +201,20 @@ static int write_merged(const struct dialect *d, const struct members *m,
     return d->write(&each, out, warnings, err);
 }
 
+// Only JSON says which slots a filter has chosen.
+static void tell_of_slot_ids(const struct members *m, struct strv *warnings)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (m->v[i].slot_ids != NULL) {
+            strv_addf(
+                warnings,
+                "the dialect has no place for which slots are meant (%s:%s): only "
+                "their number is written",
+                m->v[i].name, m->v[i].slot_ids);
+            return;
+        }
+}
+
 int dialect_write(const struct dialect *d, const struct members *m, struct buf *out,
                   struct strv *warnings, struct err *err)
 {
@@ -211,5 +225,7 @@ int dialect_write(const struct dialect *d, const struct members *m, struct buf *
                     : d->write(m, out, warnings, err);
     if (rc < 0)
         out->end = out->start + before;
+    else if (d != jsonform_dialect())
+        tell_of_slot_ids(m, warnings);
     return rc;
 }

@@ -1,6 +1,8 @@
 // MPICH's Hydra and Intel MPI.
 #include "hostfile/hydra.h"
 
+#include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 
 #include "hostfile/dialect_impl.h"
@@ -24,18 +26,35 @@ static const struct gather_rules rules_intel = {
     .instead = "write one NAME:N a line (dialect auto takes more forms)",
 };
 
+static bool same_user(const struct member *a, const struct member *b)
+{
+    return (a->user == NULL) == (b->user == NULL) &&
+           (a->user == NULL || strcmp(a->user, b->user) == 0);
+}
+
+// What Hydra would read as something else.
+static int check(const struct member *m, const struct member *before, struct err *err)
+{
+    const char *why = NULL;
+    if (m->addr.ss_family == AF_INET6)
+        why = "Hydra cuts an IPv6 address at its first ':': give it a name in "
+              "/etc/hosts and list that";
+    else if (before != NULL && strcasecmp(m->name, before->name) == 0 &&
+             !same_user(m, before))
+        why = "Hydra takes two lines of one host as one, but their users differ";
+    if (why != NULL)
+        err_set_kind(err, "HF_CANNOT_WRITE", 0, "HF_CANNOT_WRITE: %s: %s", m->name,
+                     why);
+    return why != NULL ? -1 : 0;
+}
+
 static int write_lines(const struct members *m, struct buf *out, struct strv *warnings,
                        struct err *err)
 {
     for (size_t i = 0; i < m->n; i++) {
         const struct member *one = &m->v[i];
-        if (one->addr.ss_family == AF_INET6) {
-            err_set_kind(err, "HF_CANNOT_WRITE", 0,
-                         "HF_CANNOT_WRITE: Hydra cuts the IPv6 address %s at its first "
-                         "':': give it a name in /etc/hosts and list that",
-                         one->name);
+        if (check(one, i > 0 ? &m->v[i - 1] : NULL, err) < 0)
             return -1;
-        }
         dialect_put_name(one, false, out);
         if (one->slots >= 0)
             buf_printf(out, ":%d", one->slots);

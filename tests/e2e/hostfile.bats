@@ -61,6 +61,9 @@ refused() {
   gives "n3=2" f --include n3:1,2
   [[ "$output" == *'"slot_ids": [1,2]'* ]]
   gives "n1=2 n3=2" f --exclude n3:0,3
+  hostfile --from f --exclude n3:0,3 --to deepspeed
+  [ "$output" = $'n1 slots=2\nn3 slots=2' ]
+  [[ "$stderr" == *"which slots are meant (n3:1,2)"* ]]
   hostfile --from f --include n9
   [ "$status" = 1 ]
   [[ "$stderr" == *"--include:1: HF_NO_SUCH_HOST: there is no host 'n9'"* ]]
@@ -155,6 +158,11 @@ refused() {
   run --separate-stderr lead timeout 60 "$muster" run --hostfile /etc/muster/group/hostfile hostname
   [ "$status" = 0 ]
   [ "$(sort <<<"$output" | paste -sd' ')" = "train-0 train-1" ]
+  run --separate-stderr lead timeout 20 "$muster" hostfile --from dns:train --slots 2 --to plain
+  [ "$status" = 0 ]
+  [ "$(grep -cE '^train-[01]\.train' <<<"$output")" = 2 ]
+  run lead timeout 20 "$muster" hostfile --from dns:nosuch
+  [ "$status" = 1 ]
 }
 
 @test "case hf-32: names that begin with a digit, and numbers that are no names" {

@@ -93,6 +93,8 @@ Test(dialects, repeats_of_a_host)
     expect("hydra", "a:2\na\nb\n", "horovod", "a:3,b:1\n", 0);
     expect("hydra", "a:2\nb\na:3\n", "openmpi", "a slots=5\nb slots=1\n", 1);
     expect("horovod", "a:2,a:3", "deepspeed", "a slots=5\n", 1);
+    expect_refusal("slurm", "u@a,v@a", "hydra", "users differ");
+    expect_refusal("slurm", "u@a,a", "intel", "users differ");
     expect("slurm", "a,a,b", "plain", "a\nb\n", 2); // merged, and the count left out
     expect("slurm", "a,a,b", "slurm", "a,a,b\n", 0);
 }
