@@ -72,6 +72,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "--slots is '%s', not a whole number from 0 to %d", arg,
                        HOSTWORD_SLOTS_MAX);
         return 0;
+    case ARGP_KEY_END:
+        if (o->spec.dialect != NULL && o->spec.kind != SOURCE_HOSTFILE)
+            argp_error(state,
+                       "--dialect says how a hostfile is written, but there is no "
+                       "--hostfile");
+        return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }

@@ -283,6 +283,9 @@ first_of() {
   run timeout 20 "$muster" run --hostfile f --dialect nosuch true
   [ "$status" = 125 ]
   [[ "$output" == *"--dialect is 'nosuch'"*openmpi* ]]
+  run timeout 20 "$muster" run --host a:2 --dialect hydra true
+  [ "$status" = 125 ]
+  [[ "$output" == *"no --hostfile"* ]]
 }
 
 @test "a full disk is an error" {
