@@ -154,8 +154,22 @@ static void take_map_by(struct argp_state *state, struct opts *o, const char *te
     o->map.ppn = number(state, "--map-by ppr", k, 1, 65536);
 }
 
+// "--host a:2 b:2 program": the second host would be the program.
+static void refuse_host(struct argp_state *state, const struct opts *o,
+                        const char *program)
+{
+    if (o->from.spec.kind == SOURCE_HOSTS && strchr(program, '/') == NULL &&
+        strchr(program, ':') != NULL)
+        argp_error(
+            state,
+            "'%s' would be the program: a list of hosts has commas and no blanks, "
+            "such as %s %s,%s",
+            program, o->from.option, o->from.spec.text, program);
+}
+
 static void take_program(struct argp_state *state, struct opts *o)
 {
+    refuse_host(state, o, state->argv[state->next - 1]);
     o->argv = &state->argv[state->next - 1];
     o->argc = state->argc - state->next + 1;
     state->next = state->argc;
