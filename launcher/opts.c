@@ -79,7 +79,7 @@ static const struct argp_option options[] = {
     {"output", KEY_OUTPUT, "DIR", 0,
      "Write to DIR/rank.N.out and DIR/rank.N.err instead of stdout and stderr", 5},
     {"events", KEY_EVENTS, "FILE", 0, "Write every state change as a JSON line", 5},
-    {"quiet", 'q', NULL, 0, "No progress, no summary: errors only", 5},
+    {"quiet", 'q', NULL, 0, "No progress: warnings and errors only", 5},
     {"verbose", 'v', NULL, 0, "Log what happens", 5},
     {0},
 };
