@@ -8,6 +8,7 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/cmd_run.c \
 	%D%/events.c %D%/events.h \
 	%D%/group.c %D%/group.h \
+	%D%/foreign_opts.c %D%/foreign_opts.h \
 	%D%/input.c %D%/input.h \
 	%D%/job.c %D%/job.h %D%/job_internal.h \
 	%D%/job_coll.c \

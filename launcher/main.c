@@ -40,7 +40,8 @@ int main(int argc, char **argv)
         printf("muster %s\n", MUSTER_VERSION);
         return 0;
     }
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 ||
+        strcmp(name, "help") == 0) {
         usage(stdout);
         return 0;
     }

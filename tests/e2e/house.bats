@@ -107,7 +107,7 @@ manual_names() {
 }
 
 @test "manual pages name every option" {
-    manual_names man/muster-run.1.scd launcher/opts.c launcher/source_opts.c
+    manual_names man/muster-run.1.scd launcher/opts.c launcher/source_opts.c launcher/foreign_opts.c
     manual_names man/musterd.8.scd agent/opts.c
     manual_names man/muster-roll.1.scd launcher/cmd_roll.c
     manual_names man/muster-hostfile.1.scd launcher/cmd_hostfile.c
