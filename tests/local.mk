@@ -10,3 +10,4 @@ include tests/podbox/local.mk
 noinst_SCRIPTS =
 include tests/bench/local.mk
 include tests/mpi/local.mk
+include tests/fuzz/local.mk

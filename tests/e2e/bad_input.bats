@@ -123,3 +123,15 @@ job() { run timeout 60 "$muster" run "$@" touch started; }
   [[ "$output" == *"train-2"*"only-here"*"not found"* ]]
   nothing_started 3
 }
+
+@test "options of mpirun that have no use here are refused with what to do instead" {
+  run timeout 20 "$muster" run --mca btl tcp true
+  refused OMPI_MCA_NAME
+  run timeout 20 "$muster" run --bind-to core true
+  refused 'not bound'
+}
+
+@test "--members without a source is refused, not waited for" {
+  run timeout 20 "$muster" run --members 2 true
+  refused --members --hostfile
+}
