@@ -82,8 +82,6 @@ job() { run timeout 60 "$muster" run "$@" touch started; }
   job --wait 50 --host 127.0.0.1:2,127.0.0.2:2 --members 7
   refused "--members 7" "2 in"
   [[ "$output" != *"--wait"* ]]
-  job --wait 50 --members 2
-  refused "--members 2" "1 in"
 }
 
 @test "a port where nobody listens is waited for, bounded, and named" {
