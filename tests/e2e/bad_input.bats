@@ -77,6 +77,13 @@ job() { run timeout 60 "$muster" run "$@" touch started; }
   refused 5 4
 }
 
+@test "more members wanted than the source names: refused at once" {
+  "$muster" keygen key >/dev/null
+  job --wait 50 --host 127.0.0.1:2,127.0.0.2:2 --members 7
+  refused "--members 7" "2 in"
+  [[ "$output" != *"--wait"* ]]
+}
+
 @test "a port where nobody listens is waited for, bounded, and named" {
   "$muster" keygen key >/dev/null
   job --wait 1 --host 127.0.0.7:2
