@@ -104,7 +104,7 @@ static uint32_t seconds(struct argp_state *state, const char *option, const char
     double v = strtod(text, &end);
     if (end == text || *end != '\0' || !(v >= 0 && v <= 1e6))
         argp_error(state, "%s %s: give seconds, 0 to 1000000", option, text);
-    return (uint32_t)(v * 1000);
+    return (uint32_t)(v * 1000 + 0.999); // 0 alone is 0
 }
 
 static void forward(struct argp_state *state, struct opts *o, const char *text)
