@@ -216,7 +216,7 @@ void agent_serve_fds(struct agent *a, int in, int out)
     session_own_link(s, link_over_fds(&conf, in, out, session_link_ops(), s));
 }
 
-void agent_terminate(struct agent *a)
+void agent_terminate(struct agent *a, const char *name)
 {
     struct hold *h;
     if (a->terminating || a->sessions == NULL) {
@@ -224,9 +224,11 @@ void agent_terminate(struct agent *a)
         return;
     }
     a->terminating = true;
-    log_info(a->conf.log, "SIGTERM: ranks are stopped");
+    CLEANUP_FREE char *why =
+        xasprintf("musterd got %s (is the pod being deleted?)", name);
+    log_info(a->conf.log, "%s: ranks are stopped", name);
     DL_FOREACH (a->sessions, h)
-        session_stop(h->session, "musterd got SIGTERM (is the pod being deleted?)");
+        session_stop(h->session, why);
 }
 
 struct agent *agent_create(const struct agent_conf *conf)

@@ -38,8 +38,8 @@ int agent_listen(struct agent *a, const struct sockaddr *addr, socklen_t len,
                  struct err *err);
 // Serve one launcher over these fds.
 void agent_serve_fds(struct agent *a, int in, int out);
-// SIGTERM: stop all ranks with their grace, then break the loop.
-void agent_terminate(struct agent *a);
+// A signal of that name: stop all ranks with their grace, then break the loop.
+void agent_terminate(struct agent *a, const char *name);
 
 // ---- for sessions and attempts ------------------------------------------------
 

@@ -28,13 +28,15 @@ struct musterd {
     struct event_base *base;
     struct self *self;
     struct agent *agent;
-    struct event *term, *intr;
+    struct event *signals[3];
 };
 
 static void on_terminate(evutil_socket_t signo, short what, void *arg)
 {
     struct musterd *d = arg;
-    agent_terminate(d->agent);
+    agent_terminate(d->agent, signo == SIGTERM  ? "SIGTERM"
+                              : signo == SIGINT ? "SIGINT"
+                                                : "SIGHUP");
 }
 
 // As container runtimes do: Open MPI and libpmix crash where neither the environment nor
@@ -100,19 +102,19 @@ static int start(struct musterd *d, struct err *err)
                               .once = d->opts.stdio,
                               .standby = !d->opts.stdio && !d->opts.no_standby};
     d->agent = agent_create(&conf);
-    d->term = evsignal_new(d->base, SIGTERM, on_terminate, d);
-    d->intr = evsignal_new(d->base, SIGINT, on_terminate, d);
-    event_add(d->term, NULL);
-    event_add(d->intr, NULL);
+    static const int to_end[] = {SIGTERM, SIGINT, SIGHUP};
+    for (size_t i = 0; i < sizeof to_end / sizeof *to_end; i++) {
+        d->signals[i] = evsignal_new(d->base, to_end[i], on_terminate, d);
+        event_add(d->signals[i], NULL);
+    }
     return serve(d, err);
 }
 
 static void tear_down(struct musterd *d)
 {
-    if (d->intr != NULL)
-        event_free(d->intr);
-    if (d->term != NULL)
-        event_free(d->term);
+    for (size_t i = 0; i < sizeof d->signals / sizeof *d->signals; i++)
+        if (d->signals[i] != NULL)
+            event_free(d->signals[i]);
     agent_destroy(d->agent);
     self_destroy(d->self);
     loop_destroy(d->base);
@@ -135,6 +137,8 @@ int main(int argc, char **argv)
     agent_opts_parse(&d.opts, argc, argv);
     find_home();
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGUSR1, SIG_IGN); // meant for ranks, and sent to all of a pod's processes
+    signal(SIGUSR2, SIG_IGN);
     enum log_level level = d.opts.verbose ? LOG_LEVEL_DEBUG
                            : d.opts.stdio ? LOG_LEVEL_WARN
                                           : LOG_LEVEL_INFO;

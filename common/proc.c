@@ -123,6 +123,15 @@ static void reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+// A copy above all the numbers up to `top`; -1 with errno.
+static int move_above(int fd, int top)
+{
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, top + 2);
+    if (moved < 0 && errno == EINVAL)
+        errno = EMFILE; // so many are not allowed
+    return moved;
+}
+
 // Put the wanted fds to their numbers: first above all targets, then in place; close
 // the rest. *report moves out of the way too. Returns -1 with errno.
 static int place_fds(const struct proc_spec *spec, int *report)
@@ -131,10 +140,12 @@ static int place_fds(const struct proc_spec *spec, int *report)
     for (size_t i = 0; i < spec->nfds; i++)
         top = spec->fds[i].to > top ? spec->fds[i].to : top;
     for (size_t i = 0; i < spec->nfds; i++)
-        if ((moved[i] = fcntl(spec->fds[i].from, F_DUPFD_CLOEXEC, top + 2)) < 0)
+        if ((moved[i] = move_above(spec->fds[i].from, top)) < 0)
             return -1;
-    if ((*report = fcntl(*report, F_DUPFD_CLOEXEC, top + 2)) < 0)
+    int own = move_above(*report, top);
+    if (own < 0)
         return -1;
+    *report = own;
     close_range(3, (unsigned)top + 1, 0);
     for (size_t i = 0; i < spec->nfds; i++)
         if (dup2(moved[i], spec->fds[i].to) < 0)

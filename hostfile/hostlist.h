@@ -7,7 +7,7 @@
 
 // A host without a count has `bare` slots (-1: none said); repeats add up, as in Open
 // MPI; a count of 0 is fine. Ranges and user@ are taken. `option` ("--host") and `self`
-// (NULL: localhost is kept) as in openmpi_read(); errors "OPTION:COLUMN: KIND: text".
+// (NULL: localhost is kept) as in dialect_read(); errors "OPTION:COLUMN: KIND: text".
 int hostlist_read(const char *text, const char *option, int bare, const char *self,
                   struct members *out, struct err *err);
 

@@ -15,7 +15,8 @@ enum { NAME_MAX_LEN = 253, LABEL_MAX = 63 };
 bool hostname_literal(const char *s, size_t len, struct sockaddr_storage *out)
 {
     char text[INET6_ADDRSTRLEN];
-    if (len == 0 || len >= sizeof text)
+    if (len == 0 || len >= sizeof text ||
+        !(isdigit((unsigned char)s[0]) || memchr(s, ':', len) != NULL))
         return false;
     memcpy(text, s, len);
     text[len] = '\0';
@@ -76,12 +77,16 @@ static bool is_number(const char *s, size_t len)
     return len > 0;
 }
 
-static int check_byte(const char *s, size_t len, size_t i, const struct place *at,
-                      struct err *err)
+static bool is_name_byte(char c)
+{
+    return ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') ||
+           (c >= '-' && c <= '9' && c != '/') || c == '_';
+}
+
+static int refuse_byte(const char *s, size_t len, size_t i, const struct place *at,
+                       struct err *err)
 {
     char c = s[i];
-    if (isalnum((unsigned char)c) || c == '-' || c == '_' || c == '.')
-        return 0;
     if (c == '"' || c == '\'' || c == '`')
         return place_fail(
             at, i, "HF_SYNTAX", err,
@@ -129,11 +134,11 @@ static int check_name(const char *s, size_t len, const struct place *at,
                           "the name '%.*s' is longer than %d bytes", place_shown(len),
                           s, NAME_MAX_LEN);
     for (size_t i = 0; i < len; i++)
-        if (check_byte(s, len, i, at, err) < 0)
-            return -1;
-    for (size_t i = 0; i <= end; i++) {
-        if (i < end && s[i] != '.')
-            continue;
+        if (!is_name_byte(s[i]))
+            return refuse_byte(s, len, i, at, err);
+    while (from <= end) {
+        const char *dot = memchr(s + from, '.', end - from);
+        size_t i = dot != NULL ? (size_t)(dot - s) : end;
         if (check_label(s, len, from, i, at, err) < 0)
             return -1;
         numbers = numbers && is_number(s + from, i - from);
@@ -162,4 +167,18 @@ int hostname_check(const char *s, size_t len, const struct place *at, struct err
                           "write the host's name",
                           place_shown(len), s);
     return check_name(s, len, at, err);
+}
+
+int hostname_check_user(const char *s, size_t len, const struct place *at,
+                        size_t offset, struct err *err)
+{
+    size_t i = 0;
+    while (i < len && (is_name_byte(s[i]) || s[i] == '+') && (i > 0 || s[i] != '-'))
+        i++;
+    if (i == len && len > 0)
+        return 0;
+    return place_fail(at, offset, "HF_BAD_NAME", err,
+                      "'%.*s' is no name of a user: letters, digits, '.', '_', '-' and "
+                      "'+', not '-' first",
+                      place_shown(len), s);
 }

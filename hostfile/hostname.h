@@ -14,6 +14,10 @@ bool hostname_literal(const char *s, size_t len, struct sockaddr_storage *out);
 // Refuses what is neither an address of one host nor a DNS name (HF_BAD_NAME; quotes:
 // HF_SYNTAX; "+n0": HF_RELATIVE_IN_ALLOC). A final dot is allowed.
 int hostname_check(const char *s, size_t len, const struct place *at, struct err *err);
+// Refuses what is no name of a user (HF_BAD_NAME): letters, digits, '.', '_', '-', '+'; it
+// does not begin with '-', which ssh would take for an option.
+int hostname_check_user(const char *s, size_t len, const struct place *at,
+                        size_t offset, struct err *err);
 // True for 127.0.0.0/8 and ::1.
 bool hostname_is_loopback(const struct sockaddr_storage *addr);
 // "localhost", "localhost.", "localhost.localdomain", without case.

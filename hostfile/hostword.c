@@ -57,7 +57,7 @@ static int take_user(const char *text, size_t len, const struct place *at,
     if (w->user_len == 0 || again != NULL)
         return place_fail(at, again != NULL ? (size_t)(again - text) : 0, "HF_SYNTAX",
                           err, "'%.*s' is not USER@HOST", place_shown(len), text);
-    return 0;
+    return hostname_check_user(w->user, w->user_len, at, 0, err);
 }
 
 // "[fd00::5]" or "[fd00::5]:4"; the brackets hold a colon.

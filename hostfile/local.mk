@@ -1,9 +1,14 @@
 noinst_LIBRARIES += hostfile/libhostfile.a
 hostfile_libhostfile_a_SOURCES = \
 	%D%/addrset.c %D%/addrset.h \
+	%D%/deepspeed.c %D%/deepspeed.h \
+	%D%/dialect.c %D%/dialect.h %D%/dialect_impl.h \
 	%D%/dns.c %D%/dns.h \
 	%D%/dns_parse.c %D%/dns_parse.h \
 	%D%/etchosts.c %D%/etchosts.h \
+	%D%/filter.c %D%/filter.h \
+	%D%/gather.c %D%/gather.h \
+	%D%/horovod.c %D%/horovod.h \
 	%D%/hostlist.c %D%/hostlist.h \
 	%D%/hostname.c %D%/hostname.h \
 	%D%/hosts_block.c %D%/hosts_block.h \
@@ -15,6 +20,8 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/hosts_plan.c %D%/hosts_plan.h \
 	%D%/hosts_want.c %D%/hosts_want.h \
 	%D%/hostword.c %D%/hostword.h \
+	%D%/hydra.c %D%/hydra.h \
+	%D%/jsonform.c %D%/jsonform.h \
 	%D%/linekeys.c %D%/linekeys.h \
 	%D%/localhost.c %D%/localhost.h \
 	%D%/members.c %D%/members.h \
@@ -23,15 +30,19 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/openmpi.c %D%/openmpi.h \
 	%D%/ownaddr.c %D%/ownaddr.h \
 	%D%/place.c %D%/place.h \
+	%D%/plainlist.c %D%/plainlist.h \
 	%D%/ranges.c %D%/ranges.h \
 	%D%/resolvconf.c %D%/resolvconf.h \
 	%D%/resolver.c %D%/resolver.h \
 	%D%/roll.c %D%/roll.h \
+	%D%/slurm.c %D%/slurm.h \
 	%D%/slurp.c %D%/slurp.h \
 	%D%/source.c %D%/source.h \
 	%D%/source_impl.h \
 	%D%/source_list.c \
 	%D%/source_opts.c %D%/source_opts.h \
-	%D%/source_service.c
+	%D%/source_service.c \
+	%D%/squeeze.c %D%/squeeze.h \
+	%D%/textlines.c %D%/textlines.h
 hostfile_libhostfile_a_CPPFLAGS = $(AM_CPPFLAGS) $(CARES_CFLAGS)
 HOSTFILE_LIBS = hostfile/libhostfile.a $(CARES_LIBS)

@@ -29,6 +29,6 @@ int localhost_replace(struct members *m, const char *self, const char *file,
                                  "localhost means nothing to the other members: "
                                  "it is taken as this machine, %s",
                                  self));
-    members_rename(m, (size_t)i, self);
+    members_rename(m, "localhost", self);
     return 0;
 }

@@ -1,7 +1,10 @@
 // Places in sources and the wording of what is wrong there.
 #include "hostfile/place.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/mem.h"
 
@@ -60,13 +63,25 @@ static int bad_byte(const struct place *at, const unsigned char *p, size_t i,
                       p[i]);
 }
 
+// True when none of eight bytes is below 0x20 or above 0x7E.
+static bool are_plain(const unsigned char *p)
+{
+    const uint64_t ones = 0x0101010101010101U, tops = 0x8080808080808080U;
+    uint64_t w;
+    memcpy(&w, p, sizeof w);
+    return (((w - 0x20 * ones) | (w + ones) | w) & tops) == 0;
+}
+
 int place_check_bytes(const struct place *at, const char *text, size_t len,
                       struct err *err)
 {
     const unsigned char *p = (const void *)text;
-    for (size_t i = 0; i < len; i++)
-        if ((p[i] < 0x20 && p[i] != '\t') || p[i] >= 0x7F)
+    for (size_t i = 0; i < len; i++) {
+        while (len - i >= 8 && are_plain(p + i))
+            i += 8;
+        if (i < len && ((p[i] < 0x20 && p[i] != '\t') || p[i] >= 0x7F))
             return bad_byte(at, p, i, len, err);
+    }
     return 0;
 }
 

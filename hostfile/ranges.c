@@ -23,6 +23,8 @@ static bool is_digit(char c)
 size_t ranges_item(const char *list, size_t len)
 {
     bool inside = false;
+    if (memchr(list, ',', len) == NULL)
+        return len;
     for (size_t i = 0; i < len; i++) {
         if (list[i] == '[')
             inside = true;

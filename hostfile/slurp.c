@@ -22,11 +22,14 @@ static int fail_errno(const char *path, int why, struct err *err)
     return -1;
 }
 
-static int check_kind(const char *path, int fd, struct err *err)
+// Makes room for the whole of a regular file.
+static int check_kind(const char *path, int fd, struct buf *out, struct err *err)
 {
     struct stat st;
     if (fstat(fd, &st) < 0)
         return fail_errno(path, errno, err);
+    if (S_ISREG(st.st_mode) && st.st_size <= SLURP_MAX)
+        buf_reserve(out, (size_t)st.st_size + STEP);
     if (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode))
         return 0;
     err_set_kind(err, "HF_NOT_A_FILE", 0, "%s: HF_NOT_A_FILE: it is a %s, not a file",
@@ -63,7 +66,7 @@ int slurp(const char *path, struct buf *out, struct err *err)
     CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return fail_errno(path, errno, err);
-    if (check_kind(path, fd, err) < 0)
+    if (check_kind(path, fd, out, err) < 0)
         return -1;
     return read_to_end(path, fd, out, err);
 }

@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "common/buf.h"
+#include "common/log.h"
 #include "common/mem.h"
+#include "hostfile/dialect.h"
 #include "hostfile/hostlist.h"
 #include "hostfile/hostname.h"
-#include "hostfile/openmpi.h"
 #include "hostfile/slurp.h"
 #include "hostfile/source_impl.h"
 
@@ -73,14 +74,19 @@ static void add_local(struct members *to)
     hostname_literal("127.0.0.1", strlen("127.0.0.1"), &m->addr);
 }
 
-static int read_hostfile(const char *path, struct members *to, struct err *err)
+static int read_hostfile(const struct source_spec *spec, struct log *log,
+                         struct members *to, struct err *err)
 {
     CLEANUP_FREE char *self = hostname_own();
+    const struct dialect *as,
+        *d = spec->dialect != NULL ? spec->dialect : dialect_auto();
     BUF_AUTO text = BUF_INIT;
-    if (slurp(path, &text, err) < 0)
+    if (slurp(spec->text, &text, err) < 0 ||
+        dialect_read(d, (const char *)buf_data(&text), buf_len(&text), spec->text, self,
+                     to, &as, err) < 0)
         return -1;
-    return openmpi_read((const char *)buf_data(&text), buf_len(&text), path, self, to,
-                        err);
+    log_info(log, "%s: read as %s", spec->text, dialect_name(as));
+    return members_merge(to, spec->text, err);
 }
 
 static int read_hosts(const struct source_spec *spec, struct members *to,
@@ -92,12 +98,12 @@ static int read_hosts(const struct source_spec *spec, struct members *to,
     return hostlist_read(spec->text, pods ? "--pods" : "--host", bare, self, to, err);
 }
 
-static int read_members(const struct source_spec *spec, struct members *to,
-                        struct err *err)
+static int read_members(const struct source_spec *spec, struct log *log,
+                        struct members *to, struct err *err)
 {
     int rc = 0;
     if (spec->kind == SOURCE_HOSTFILE)
-        rc = read_hostfile(spec->text, to, err);
+        rc = read_hostfile(spec, log, to, err);
     else if (spec->kind == SOURCE_LOCAL)
         add_local(to);
     else
@@ -112,7 +118,7 @@ static int start_list(struct source *s, const struct source_spec *spec,
                       struct resolver_config *config, struct err *err)
 {
     MEMBERS_AUTO members = MEMBERS_INIT;
-    if (read_members(spec, &members, err) < 0)
+    if (read_members(spec, s->env.log, &members, err) < 0)
         return -1;
     config->alone = members.n == 1;
     enum names_kind kind = spec->kind == SOURCE_PODS ? NAMES_POD : NAMES_HOST;

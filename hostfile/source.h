@@ -9,6 +9,7 @@
 #include "common/err.h"
 #include "hostfile/members.h"
 
+struct dialect;
 struct event_base;
 struct log;
 struct source;
@@ -24,6 +25,7 @@ enum source_kind {
 struct source_spec {
     enum source_kind kind;
     const char *text;
+    const struct dialect *dialect; // of a hostfile; NULL: auto
     int slots;               // slots of members without a count of their own; -1: none
     const char *resolv_conf; // NULL: /etc/resolv.conf
     const char *hosts_file;  // NULL: /etc/hosts

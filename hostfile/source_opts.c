@@ -4,13 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hostfile/dialect.h"
 #include "hostfile/hostword.h"
 
-enum { KEY_HOSTFILE = 0x1000, KEY_DNS, KEY_PODS, KEY_SLOTS, KEY_SERVER };
+enum { KEY_HOSTFILE = 0x1000, KEY_DNS, KEY_PODS, KEY_SLOTS, KEY_SERVER, KEY_DIALECT };
 
 static const struct argp_option options[] = {
     {"hostfile", KEY_HOSTFILE, "FILE", 0, "Members from a hostfile (name slots=N)", 1},
     {"machinefile", KEY_HOSTFILE, NULL, OPTION_ALIAS, NULL, 1},
+    {"dialect", KEY_DIALECT, "NAME", 0,
+     "How the hostfile is written: auto (the default), openmpi, prrte, hydra, intel, "
+     "deepspeed, horovod, slurm, plain; see muster hostfile --help",
+     1},
     {"host", 'H', "LIST", 0, "Members from a list: a:2,b:2,[fd00::5]:4", 1},
     {"dns", KEY_DNS, "SERVICE", 0, "Members: the pods of a headless Service", 1},
     {"pods", KEY_PODS, "RANGE", 0, "Members by pod name: train-[0-3].train", 1},
@@ -40,6 +45,15 @@ static void take_source(struct source_opts *o, enum source_kind kind,
     o->spec.text = text;
 }
 
+static void take_dialect(struct source_opts *o, const char *name,
+                         struct argp_state *state)
+{
+    ERR_AUTO err = ERR_INIT;
+    o->spec.dialect = dialect_find(name, "--dialect", false, &err);
+    if (o->spec.dialect == NULL)
+        argp_error(state, "%s", err_text(&err));
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct source_opts *o = state->input;
@@ -51,11 +65,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_DNS: take_source(o, SOURCE_DNS, "--dns", arg, state); return 0;
     case KEY_PODS: take_source(o, SOURCE_PODS, "--pods", arg, state); return 0;
     case KEY_SERVER: o->spec.dns_servers = arg; return 0;
+    case KEY_DIALECT: take_dialect(o, arg, state); return 0;
     case KEY_SLOTS:
         o->spec.slots = (int)hostword_number(arg, strlen(arg), HOSTWORD_SLOTS_MAX);
         if (o->spec.slots < 0)
             argp_error(state, "--slots is '%s', not a whole number from 0 to %d", arg,
                        HOSTWORD_SLOTS_MAX);
+        return 0;
+    case ARGP_KEY_END:
+        if (o->spec.dialect != NULL && o->spec.kind != SOURCE_HOSTFILE)
+            argp_error(state,
+                       "--dialect says how a hostfile is written, but there is no "
+                       "--hostfile");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }

@@ -15,7 +15,7 @@ struct source_opts {
 };
 
 void source_opts_init(struct source_opts *opts);
-// For a parent's struct argp_child: --hostfile, --host, --dns, --pods, --slots,
+// For a parent's struct argp_child: --hostfile, --dialect, --host, --dns, --pods, --slots,
 // --dns-server. Two sources at once are an error.
 const struct argp *source_opts_argp(void);
 

@@ -5,6 +5,7 @@
 // Each gets argv from its own name on and returns the program's exit code.
 int cmd_run(int argc, char **argv);
 int cmd_roll(int argc, char **argv);
+int cmd_hostfile(int argc, char **argv);
 int cmd_keygen(int argc, char **argv);
 
 #endif

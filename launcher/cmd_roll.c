@@ -2,14 +2,11 @@
 #include "launcher/cmd.h"
 
 #include <argp.h>
-#include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "common/loop.h"
-#include "hostfile/source.h"
 #include "hostfile/source_opts.h"
+#include "launcher/look.h"
 #include "launcher/roll_print.h"
 
 enum { KEY_JSON = 0x2000, KEY_WAIT, FAILED = 125, WAIT_MAX = 1000000 };
@@ -18,11 +15,8 @@ struct roll {
     struct source_opts source;
     bool json;
     long wait_s;
-    struct event_base *base;
-    struct event *deadline;
-    struct members members; // newest
+    struct members members;
     struct err err;
-    bool have, late; // an update came; the wait is over
 };
 
 static const struct argp_option options[] = {
@@ -53,57 +47,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static bool complete(const struct members *m)
+static int report(const struct roll *r, int rc)
 {
-    for (size_t i = 0; i < m->n; i++)
-        if (m->v[i].addr.ss_family == 0)
-            return false;
-    return m->n > 0;
-}
-
-static void on_update(void *arg, const struct members *members)
-{
-    struct roll *r = arg;
-    members_copy(&r->members, members);
-    r->have = true;
-    if (r->late || r->wait_s == 0 || complete(members))
-        event_base_loopbreak(r->base);
-}
-
-static void on_failed(void *arg, const struct err *err)
-{
-    struct roll *r = arg;
-    err_copy(&r->err, err);
-    event_base_loopbreak(r->base);
-}
-
-// The first round is waited for in any case: it is bounded by the DNS module.
-static void on_deadline(int fd, short what, void *arg)
-{
-    struct roll *r = arg;
-    r->late = true;
-    if (r->have)
-        event_base_loopbreak(r->base);
-}
-
-static void gather(struct roll *r)
-{
-    static const struct source_ops ops = {.update = on_update, .failed = on_failed};
-    r->base = loop_create();
-    r->deadline = loop_timer(r->base, on_deadline, r);
-    struct source *s = source_start(r->base, &r->source.spec, &ops, r, NULL, &r->err);
-    if (s != NULL) {
-        loop_timer_arm(r->deadline, (uint64_t)r->wait_s * 1000);
-        event_base_dispatch(r->base);
-    }
-    source_destroy(s);
-    loop_timer_free(r->deadline);
-    loop_destroy(r->base);
-}
-
-static int report(const struct roll *r)
-{
-    if (r->err.text != NULL) {
+    if (rc < 0) {
         fprintf(stderr, "muster roll: %s\n", r->err.text);
         return FAILED;
     }
@@ -117,7 +63,7 @@ static int report(const struct roll *r)
         perror("muster roll: cannot write");
         return FAILED;
     }
-    return complete(&r->members) ? 0 : 1;
+    return look_complete(&r->members) ? 0 : 1;
 }
 
 int cmd_roll(int argc, char **argv)
@@ -137,8 +83,8 @@ int cmd_roll(int argc, char **argv)
     argp_err_exit_status = FAILED;
     argv[0] = (char[]){"muster roll"};
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_LONG_ONLY, NULL, &r);
-    gather(&r);
-    int rc = report(&r);
+    int rc = look_up(&r.source.spec, r.wait_s, &r.members, &r.err);
+    rc = report(&r, rc);
     members_free(&r.members);
     err_clear(&r.err);
     return rc;

@@ -31,6 +31,16 @@ static bool enough_slots(struct job *j, struct err *err)
     return false;
 }
 
+static bool enough_members(const struct job *j, struct err *err)
+{
+    CLEANUP_FREE char *source = source_describe(&j->opts->source);
+    if (j->group.n >= j->opts->members)
+        return true;
+    err_set(err, "--members %u: there are %u in %s, and no more will come",
+            j->opts->members, j->group.n, source);
+    return false;
+}
+
 // What a file's reader took with a doubt is told once; what DNS has to say of a Service
 // changes, and stands in the progress line.
 static void tell_warnings(struct job *j)
@@ -56,7 +66,8 @@ static void on_update(void *arg, const struct members *members)
                  json_pack("{s:i, s:i}", "known", (int)j->group.n, "found",
                            (int)group_found(&j->group)));
     tell_warnings(j);
-    if (!source_can_grow(&j->opts->source) && !enough_slots(j, &err)) {
+    if (!source_can_grow(&j->opts->source) &&
+        (!enough_members(j, &err) || !enough_slots(j, &err))) {
         job_fail(j, VERDICT_ORDER, VERDICT_OWN_FAILURE, "%s", err_text(&err));
         return;
     }

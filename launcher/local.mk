@@ -2,11 +2,13 @@ bin_PROGRAMS += launcher/muster
 noinst_LIBRARIES += launcher/liblauncher.a
 launcher_liblauncher_a_SOURCES = \
 	%D%/cmd.h \
+	%D%/cmd_hostfile.c \
 	%D%/cmd_keygen.c \
 	%D%/cmd_roll.c \
 	%D%/cmd_run.c \
 	%D%/events.c %D%/events.h \
 	%D%/group.c %D%/group.h \
+	%D%/foreign_opts.c %D%/foreign_opts.h \
 	%D%/input.c %D%/input.h \
 	%D%/job.c %D%/job.h %D%/job_internal.h \
 	%D%/job_coll.c \
@@ -22,6 +24,7 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/job_up.c \
 	%D%/lines.c %D%/lines.h \
 	%D%/local_agent.c \
+	%D%/look.c %D%/look.h \
 	%D%/map.c %D%/map.h \
 	%D%/opts.c %D%/opts.h \
 	%D%/output.c %D%/output.h \

@@ -15,6 +15,7 @@ static const struct {
 } commands[] = {
     {"run", cmd_run, "start a program on the ranks of the group"},
     {"roll", cmd_roll, "print the members that a source gives (a dry run)"},
+    {"hostfile", cmd_hostfile, "read a hostfile in one dialect, write it in another"},
     {"keygen", cmd_keygen, "make the group's key ring in a directory"},
     {"writer", writer_main, NULL},
 };
@@ -39,7 +40,8 @@ int main(int argc, char **argv)
         printf("muster %s\n", MUSTER_VERSION);
         return 0;
     }
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 ||
+        strcmp(name, "help") == 0) {
         usage(stdout);
         return 0;
     }

@@ -25,8 +25,10 @@ static int too_few(const struct map_member *m, uint32_t n, uint64_t have, uint64
     CLEANUP_FREE char *slots = buf_steal_str(&text);
     err_set_kind(err, "NOT_ENOUGH_SLOTS", 0,
                  "not enough slots: %llu ranks wanted, %llu slots there (%s); ask for "
-                 "fewer ranks (-n), give members more slots, or say --oversubscribe",
-                 (unsigned long long)want, (unsigned long long)have, slots);
+                 "fewer ranks (-n), give members more slots (such as %s:%llu), or say "
+                 "--oversubscribe",
+                 (unsigned long long)want, (unsigned long long)have, slots, m[0].name,
+                 (unsigned long long)(m[0].slots + want - have));
     return -1;
 }
 

@@ -9,6 +9,7 @@
 #include "common/mem.h"
 #include "config.h"
 #include "hostfile/source_opts.h"
+#include "launcher/foreign_opts.h"
 #include "launcher/input.h"
 #include "wire/tree.h"
 
@@ -44,6 +45,7 @@ static const struct argp_option options[] = {
     {NULL, 'n', "N", 0, "Number of ranks (default: one for each slot)", 2},
     {"np", 'n', NULL, OPTION_ALIAS, NULL, 2},
     {"ppn", KEY_PPN, "K", 0, "K ranks on each member", 2},
+    {"npernode", 'N', "K", 0, "The same, as mpirun names it", 2},
     {"map-by", KEY_MAP_BY, "slot|node|ppr:K:node", 0,
      "As mpirun: fill the members' slots in order (the default), go round the members, "
      "or "
@@ -79,7 +81,7 @@ static const struct argp_option options[] = {
     {"output", KEY_OUTPUT, "DIR", 0,
      "Write to DIR/rank.N.out and DIR/rank.N.err instead of stdout and stderr", 5},
     {"events", KEY_EVENTS, "FILE", 0, "Write every state change as a JSON line", 5},
-    {"quiet", 'q', NULL, 0, "No progress, no summary: errors only", 5},
+    {"quiet", 'q', NULL, 0, "No progress: warnings and errors only", 5},
     {"verbose", 'v', NULL, 0, "Log what happens", 5},
     {0},
 };
@@ -102,7 +104,7 @@ static uint32_t seconds(struct argp_state *state, const char *option, const char
     double v = strtod(text, &end);
     if (end == text || *end != '\0' || !(v >= 0 && v <= 1e6))
         argp_error(state, "%s %s: give seconds, 0 to 1000000", option, text);
-    return (uint32_t)(v * 1000);
+    return (uint32_t)(v * 1000 + 0.999); // 0 alone is 0
 }
 
 static void forward(struct argp_state *state, struct opts *o, const char *text)
@@ -154,8 +156,22 @@ static void take_map_by(struct argp_state *state, struct opts *o, const char *te
     o->map.ppn = number(state, "--map-by ppr", k, 1, 65536);
 }
 
+// "--host a:2 b:2 program": the second host would be the program.
+static void refuse_host(struct argp_state *state, const struct opts *o,
+                        const char *program)
+{
+    if (o->from.spec.kind == SOURCE_HOSTS && strchr(program, '/') == NULL &&
+        strchr(program, ':') != NULL)
+        argp_error(
+            state,
+            "'%s' would be the program: a list of hosts has commas and no blanks, "
+            "such as %s %s,%s",
+            program, o->from.option, o->from.spec.text, program);
+}
+
 static void take_program(struct argp_state *state, struct opts *o)
 {
+    refuse_host(state, o, state->argv[state->next - 1]);
     o->argv = &state->argv[state->next - 1];
     o->argc = state->argc - state->next + 1;
     state->next = state->argc;
@@ -173,6 +189,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'x': forward(state, o, arg); return 0;
     case 'q': o->quiet = true; return 0;
     case 'v': o->verbose = true; return 0;
+    case 'N':
     case KEY_PPN: o->map.ppn = number(state, "--ppn", arg, 1, 65536); return 0;
     case KEY_OVERSUBSCRIBE: o->map.oversubscribe = true; return 0;
     case KEY_MEMBERS: o->members = number(state, "--members", arg, 1, 65536); return 0;
@@ -208,6 +225,13 @@ static int settle_members(struct opts *o)
     uint32_t each = o->map.ppn > 0        ? o->map.ppn
                     : o->source.slots > 0 ? (uint32_t)o->source.slots
                                           : 0;
+    if (o->source.kind == SOURCE_LOCAL && o->members > 1) {
+        fprintf(stderr,
+                "muster run: --members %u: without a source the group is this machine "
+                "alone; give --hostfile, --host, --dns or --pods\n",
+                o->members);
+        return -1;
+    }
     if (!source_can_grow(&o->source) || o->members > 0)
         return 0;
     if (o->map.ranks == 0 || each == 0) {
@@ -243,6 +267,7 @@ int opts_parse(struct opts *o, int argc, char **argv, int *code)
     const struct argp_child children[] = {
         {source_opts_argp(), 0, "Where the members come from (none: this machine):", 1},
         {via_opts_argp(), 0, "Pods with a stock sshd instead of agents:", 6},
+        {foreign_opts_argp(), 0, NULL, 0},
         {0}};
     const struct argp argp = {
         .options = options,

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -54,19 +55,34 @@ static int put_behind(struct streams *s, int fd, const struct spool *spool,
     return -1;
 }
 
+// Where no further process may be started the launcher writes by itself, and hangs with the
+// file: worse than a writer, and better than no launch.
+static struct spool *spool_of(int fd, const char *name)
+{
+    ERR_AUTO err = ERR_INIT;
+    struct spool *spool = spool_to_file(fd, name, &err);
+    if (spool == NULL)
+        fprintf(stderr,
+                "muster: warning: %s; muster writes it by itself, and stops where that "
+                "file's file system hangs\n",
+                err_text(&err));
+    return spool;
+}
+
 static int open_files(struct streams *s, struct err *err)
 {
     struct stat out = {0}, st = {0};
     bool is_out = fstat(1, &out) == 0 && S_ISREG(out.st_mode);
     bool is_err = fstat(2, &st) == 0 && S_ISREG(st.st_mode);
     bool one = is_out && is_err && same_file(&out, &st);
-    if (is_out && (s->spool[OUT] = spool_to_file(1, "stdout", err)) == NULL)
+    if (is_out)
+        s->spool[OUT] = spool_of(1, "stdout");
+    if (is_err && !one)
+        s->spool[ERR] = spool_of(2, "stderr");
+    struct spool *for_err = s->spool[one ? OUT : ERR];
+    if (s->spool[OUT] != NULL && put_behind(s, 1, s->spool[OUT], err) < 0)
         return -1;
-    if (is_err && !one && (s->spool[ERR] = spool_to_file(2, "stderr", err)) == NULL)
-        return -1;
-    if (is_out && put_behind(s, 1, s->spool[OUT], err) < 0)
-        return -1;
-    return is_err ? put_behind(s, 2, s->spool[one ? OUT : ERR], err) : 0;
+    return for_err != NULL ? put_behind(s, 2, for_err, err) : 0;
 }
 
 struct streams *streams_open(const char *dir, struct err *err)

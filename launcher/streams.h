@@ -1,6 +1,6 @@
 // Where the launcher's output goes: stdout, stderr and --output DIR. Those that are files
 // are written by processes of their own (spool.h): from streams_open() on fds 1 and 2 are
-// pipes to them.
+// pipes to them. Where none can be started for fd 1 or 2, a warning says so and it stays.
 #ifndef MUSTER_LAUNCHER_STREAMS_H
 #define MUSTER_LAUNCHER_STREAMS_H
 

@@ -3,14 +3,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/mem.h"
 
-enum { PIECE = 65536, STREAMS = 2, FRAME_MAX = 1 << 30, RANKS_MAX = 1 << 24 };
+enum {
+    PIECE = 65536,
+    LINE_MS = 100, // the rest of a line follows at once, where it follows
+    STREAMS = 2,
+    FRAME_MAX = 1 << 30,
+    RANKS_MAX = 1 << 24,
+};
 
 void writer_frame(struct buf *out, uint32_t rank, unsigned stream, int fresh,
                   const void *p, size_t n)
@@ -55,15 +63,36 @@ static void tell(int status, uint32_t rank, uint32_t stream, int errnum)
     (void)n;
 }
 
+// Whole lines, so that nobody who appends to the same file gets into one; all of it where a
+// line is longer, or its end stays away.
+static size_t whole_lines(int in, const uint8_t *p, size_t n)
+{
+    struct pollfd more = {.fd = in, .events = POLLIN};
+    const uint8_t *last = memrchr(p, '\n', n);
+    if (last != NULL)
+        return (size_t)(last - p) + 1;
+    return n == PIECE || poll(&more, 1, LINE_MS) == 0 ? n : 0;
+}
+
 void writer_copy(int in, int file, int status)
 {
     CLEANUP_FREE uint8_t *piece = xmalloc(PIECE);
     bool broken = false;
-    for (size_t n; (n = read_some(in, piece, PIECE)) > 0;)
-        if (!broken && write_all(file, piece, n) < 0) {
+    size_t have = 0;
+    for (size_t n = 1; n > 0;) {
+        size_t ready = have > 0 ? whole_lines(in, piece, have) : 0;
+        if (ready == 0) {
+            n = read_some(in, piece + have, PIECE - have);
+            have += n;
+            ready = n == 0 ? have : 0;
+        }
+        if (ready > 0 && !broken && write_all(file, piece, ready) < 0) {
             tell(status, 0, 0, errno);
             broken = true;
         }
+        have -= ready;
+        memmove(piece, piece + ready, have);
+    }
 }
 
 // ---- the files of a directory ----------------------------------------------------

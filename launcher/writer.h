@@ -1,10 +1,11 @@
 // The process that writes the user's files for the launcher: a write to a file cannot be made
 // non-blocking, and a file system that hangs (NFS, FUSE) must stop nothing else.
 //
-// `muster writer` copies its pipe to one file; `muster writer DIR` takes frames and appends
-// each to DIR/rank.N.out or DIR/rank.N.err. What cannot be written is told once for each
-// file, and what comes for that one is dropped: the pipe is emptied unless a file hangs.
-// It ends, with 0, at the pipe's end. Signals that end its launcher do not end it.
+// `muster writer` copies its pipe to one file, whole lines at a time (others may append to
+// that file, too); `muster writer DIR` takes frames and appends each to DIR/rank.N.out or
+// DIR/rank.N.err. What cannot be written is told once for each file, and what comes for that
+// one is dropped: the pipe is emptied unless a file hangs. It ends, with 0, at the pipe's
+// end. Signals that end its launcher do not end it.
 #ifndef MUSTER_LAUNCHER_WRITER_H
 #define MUSTER_LAUNCHER_WRITER_H
 

@@ -1,4 +1,5 @@
 man_pages_scd = \
+	%D%/muster-hostfile.1.scd \
 	%D%/muster-keygen.1.scd \
 	%D%/muster-mpi.7.scd \
 	%D%/muster-roll.1.scd \
@@ -8,6 +9,7 @@ man_pages_scd = \
 EXTRA_DIST += $(man_pages_scd)
 if HAVE_SCDOC
 man_MANS = \
+	%D%/muster-hostfile.1 \
 	%D%/muster-keygen.1 \
 	%D%/muster-mpi.7 \
 	%D%/muster-roll.1 \

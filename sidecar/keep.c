@@ -14,6 +14,7 @@
 #include "hostfile/slurp.h"
 #include "sidecar/mark.h"
 #include "sidecar/outfile.h"
+#include "sidecar/render.h"
 
 struct target {
     struct outfile *file;
@@ -128,13 +129,16 @@ static bool is_pods(const struct source_spec *spec)
     return spec->kind == SOURCE_DNS || spec->kind == SOURCE_PODS;
 }
 
-static void render_hostfile(const struct keep_conf *conf, const struct keep_hostfile *h,
-                            const struct members *members, struct buf *out, bool *whole)
+// As render(); a group that is not whole is 0, too.
+static int render_hostfile(const struct keep_conf *conf, const struct keep_hostfile *h,
+                           const struct members *members, struct buf *out,
+                           struct strv *warnings, struct err *err)
 {
     CLEANUP_FREE char *source = source_describe(conf->spec);
+    if (members->n < conf->nmembers || members->n == 0)
+        return 0;
     mark_append(out, source);
-    *whole = members->n >= conf->nmembers && members->n > 0 &&
-             render(h->dialect, members, conf->by_name, out);
+    return render(h->dialect, members, conf->by_name, out, warnings, err);
 }
 
 // ---- writing ----------------------------------------------------------------------
@@ -151,15 +155,18 @@ static void write_hostfile(struct keep *k, struct target *t)
 {
     ERR_AUTO err = ERR_INIT;
     BUF_AUTO text = BUF_INIT;
-    bool whole;
-    render_hostfile(&k->conf, t->conf, &k->members, &text, &whole);
+    STRV_AUTO warnings = STRV_INIT;
+    int rc = render_hostfile(&k->conf, t->conf, &k->members, &text, &warnings, &err);
     t->done = false;
-    if (!whole)
+    if (rc == 0)
         return;
-    int rc = outfile_put(t->file, &text, &err);
+    if (rc > 0)
+        rc = outfile_put(t->file, &text, &err);
     say(k, t, rc < 0 ? err_text(&err) : NULL);
     if (rc == 1)
         log_info(k->conf.log, "%s: %zu members", t->conf->path, k->members.n);
+    for (size_t i = 0; rc == 1 && i < warnings.n; i++)
+        log_warn(k->conf.log, "%s: %s", t->conf->path, warnings.v[i]);
     t->done = rc >= 0;
 }
 
@@ -227,16 +234,20 @@ bool keep_is_done(const struct keep *k, char **why)
     return done;
 }
 
-static void diff_hostfile(const struct keep_conf *conf, const struct keep_hostfile *h,
-                          const struct members *members, struct buf *out)
+static int diff_hostfile(const struct keep_conf *conf, const struct keep_hostfile *h,
+                         const struct members *members, struct buf *out,
+                         struct err *err)
 {
     BUF_AUTO now = BUF_INIT, then = BUF_INIT;
-    bool whole;
+    STRV_AUTO warnings = STRV_INIT;
     slurp(h->path, &now, NULL);
-    render_hostfile(conf, h, members, &then, &whole);
-    buf_printf(out, "--- %s%s\n", h->path, whole ? "" : " (members are missing)");
-    if (whole)
+    int rc = render_hostfile(conf, h, members, &then, &warnings, err);
+    if (rc < 0)
+        return -1;
+    buf_printf(out, "--- %s%s\n", h->path, rc > 0 ? "" : " (members are missing)");
+    if (rc > 0)
         hosts_diff(&now, &then, out);
+    return 0;
 }
 
 int keep_diff(const struct keep_conf *conf, const struct members *members,
@@ -256,6 +267,7 @@ int keep_diff(const struct keep_conf *conf, const struct members *members,
             return -1;
     }
     for (size_t i = 0; i < conf->nhostfiles; i++)
-        diff_hostfile(conf, &conf->hostfiles[i], members, out);
+        if (diff_hostfile(conf, &conf->hostfiles[i], members, out, err) < 0)
+            return -1;
     return 0;
 }

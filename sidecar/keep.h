@@ -5,14 +5,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "hostfile/dialect.h"
 #include "hostfile/source.h"
-#include "sidecar/render.h"
 
 struct keep;
 struct watch;
 
 struct keep_hostfile {
-    const struct render_dialect *dialect;
+    const struct dialect *dialect;
     const char *path;
 };
 

@@ -27,7 +27,9 @@ static const struct argp_option options[] = {
      "that file, whoever made it",
      2},
     {"write", KEY_WRITE, "DIALECT:PATH", 0,
-     "Keep a hostfile there (openmpi); can be given several times", 2},
+     "Keep a hostfile there, in a dialect of muster hostfile; can be given several "
+     "times",
+     2},
     {"by", KEY_BY, "address|name", 0, "Hostfiles hold addresses (the default) or names",
      2},
     {"members", KEY_MEMBERS, "M", 0,
@@ -73,12 +75,17 @@ static void take_write(struct argp_state *state, struct sidecar_opts *o,
                    text);
         return;
     }
-    struct keep_hostfile h = {.dialect = render_find(text, len),
+    ERR_AUTO err = ERR_INIT;
+    CLEANUP_FREE char *name = xstrndup(text, len);
+    struct keep_hostfile h = {.dialect = dialect_find(name, "--write", true, &err),
                               .path = text + len + 1};
-    CLEANUP_FREE char *known = render_names();
     if (h.dialect == NULL)
-        argp_error(state, "--write %s: '%.*s' is no dialect; there is %s", text,
-                   (int)len, text, known);
+        argp_error(state, "%s", err_text(&err));
+    else if (strcmp(name, "json") == 0 || strcmp(name, "horovod") == 0)
+        argp_error(state,
+                   "--write %s: %s has no comments, and so no place for the mark that "
+                   "such a file is no source; make it with muster hostfile",
+                   text, name);
     else if (is_written(o, h.path))
         argp_error(state, "--write %s: this file is written already", text);
     else if (o->nhostfiles == OPTS_HOSTFILES_MAX)

@@ -1,21 +1,14 @@
-// Members as hostfiles of the dialects that are known. Pure.
+// Members as hostfiles, by name or by address. Pure.
 #ifndef MUSTER_SIDECAR_RENDER_H
 #define MUSTER_SIDECAR_RENDER_H
 
 #include <stdbool.h>
 
-#include "common/buf.h"
-#include "hostfile/members.h"
+#include "hostfile/dialect.h"
 
-struct render_dialect;
-
-// By name ("openmpi"), NULL when there is none.
-const struct render_dialect *render_find(const char *name, size_t len);
-// "openmpi, ..."; caller frees.
-char *render_names(void);
-// Appends the members in their order; by address, or by name. False, with nothing
-// appended, when one of them has no address.
-bool render(const struct render_dialect *d, const struct members *m, bool by_name,
-            struct buf *out);
+// Appends the members in their order. 1: done; 0: nothing, as one of them has no address
+// yet; -1: the dialect cannot say it. Warnings are those of dialect_write().
+int render(const struct dialect *d, const struct members *m, bool by_name,
+           struct buf *out, struct strv *warnings, struct err *err);
 
 #endif

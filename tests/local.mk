@@ -11,3 +11,4 @@ include tests/hosts/local.mk
 noinst_SCRIPTS =
 include tests/bench/local.mk
 include tests/mpi/local.mk
+include tests/fuzz/local.mk

@@ -226,7 +226,7 @@ void link_close(struct link *l)
     if (link_ended(l) || l->state == LINK_CLOSING || l->failing)
         return;
     if (l->state == LINK_BROKEN) {
-        l->close_wanted = true;
+        link_resume_close(l);
         return;
     }
     if (l->state == LINK_UP) {

@@ -13,6 +13,7 @@
 enum {
     ACK_BYTES = 512 * 1024,    // received and not acknowledged: worth a frame
     GRACE_MAX_MS = 600 * 1000, // that a dialler can ask for
+    CLOSE_AWAY_MS = 2000,      // to say goodbye on another connection
 };
 
 // ---- agreeing ---------------------------------------------------------------
@@ -93,12 +94,24 @@ void link_resume_break(struct link *l, const struct err *why)
     err_copy(&l->lost, why);
     link_move(l, LINK_EV_BREAK, err_text(why));
     loop_timer_disarm(l->tick);
-    l->away_until = l->away_since + l->grace_ms;
-    loop_timer_arm(l->deadline, l->grace_ms);
+    uint64_t ms =
+        l->close_wanted && l->grace_ms > CLOSE_AWAY_MS ? CLOSE_AWAY_MS : l->grace_ms;
+    l->away_until = l->away_since + ms;
+    loop_timer_arm(l->deadline, ms);
     if (l->redial != NULL)
         link_redial_start(l->redial);
     if (l->ops->broken != NULL)
         l->ops->broken(l->arg, &l->lost);
+}
+
+void link_resume_close(struct link *l)
+{
+    uint64_t until = loop_now_ms() + CLOSE_AWAY_MS;
+    l->close_wanted = true;
+    if (until >= l->away_until)
+        return;
+    l->away_until = until;
+    loop_timer_arm(l->deadline, CLOSE_AWAY_MS);
 }
 
 void link_core_hung_up(struct link *l)
@@ -130,16 +143,17 @@ void link_resume_time_over(struct link *l)
     const struct err *tried = l->redial != NULL ? link_redial_why(l->redial) : NULL;
     const char *kind = l->lost.kind, *lost = err_text(&l->lost);
     uint64_t late = loop_now_ms() - l->away_until;
+    double away_s = (double)(l->away_until - l->away_since) / 1000.0;
     if (late >
         2 * (uint64_t)l->tick_ms) { // this process did not run: no fault of the peer
         uint64_t more = late < l->grace_ms ? late : l->grace_ms;
         l->away_until += late + more;
         loop_timer_arm(l->deadline, more);
     } else if (tried != NULL) {
-        link_end_kind(l, kind, "%s; not back within %g s (%s)", lost,
-                      l->grace_ms / 1000.0, err_text(tried));
+        link_end_kind(l, kind, "%s; not back within %g s (%s)", lost, away_s,
+                      err_text(tried));
     } else {
-        link_end_kind(l, kind, "%s; not back within %g s", lost, l->grace_ms / 1000.0);
+        link_end_kind(l, kind, "%s; not back within %g s", lost, away_s);
     }
 }
 

@@ -27,6 +27,9 @@ void link_resume_agree(struct link *l, const Muster__Hello *peer);
 // Does the link survive this failure?
 bool link_resume_can(const struct link *l, const struct err *why);
 void link_resume_break(struct link *l, const struct err *why);
+// Of a BROKEN link: it closes when its connection is back; it is not waited for longer than
+// CLOSE_AWAY_MS any more.
+void link_resume_close(struct link *l);
 // The deadline of a BROKEN link has come.
 void link_resume_time_over(struct link *l);
 // Of a BROKEN link: no connection comes any more, and why.

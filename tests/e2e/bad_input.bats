@@ -77,6 +77,13 @@ job() { run timeout 60 "$muster" run "$@" touch started; }
   refused 5 4
 }
 
+@test "more members wanted than the source names: refused at once" {
+  "$muster" keygen key >/dev/null
+  job --wait 50 --host 127.0.0.1:2,127.0.0.2:2 --members 7
+  refused "--members 7" "2 in"
+  [[ "$output" != *"--wait"* ]]
+}
+
 @test "a port where nobody listens is waited for, bounded, and named" {
   "$muster" keygen key >/dev/null
   job --wait 1 --host 127.0.0.7:2
@@ -113,4 +120,16 @@ job() { run timeout 60 "$muster" run "$@" touch started; }
     /tmp/started
   [[ "$output" == *"train-2"*"only-here"*"not found"* ]]
   nothing_started 3
+}
+
+@test "options of mpirun that have no use here are refused with what to do instead" {
+  run timeout 20 "$muster" run --mca btl tcp true
+  refused OMPI_MCA_NAME
+  run timeout 20 "$muster" run --bind-to core true
+  refused 'not bound'
+}
+
+@test "--members without a source is refused, not waited for" {
+  run timeout 20 "$muster" run --members 2 true
+  refused --members --hostfile
 }

@@ -92,3 +92,15 @@ rank_pid() { pids_of "$1" 'tests/mpi/hang$' 'muster run' | head -1; }
   "$podbox" heal train-2
   wait_for $((8 + bound)) nothing_left 4
 }
+
+@test "of an agent by SIGHUP: in order, as by SIGTERM; SIGUSR1 does nothing to it" {
+  agent=$(pids_of train-2 "$musterd\$")
+  kill -USR1 "$agent"
+  kill -HUP "$agent"
+  ends_within $((bound + 2)) "$launcher_job"
+  [ "$code" = 125 ]
+  grep -q '^muster: .*train-2.*musterd got SIGHUP' "$out"
+  wait_for 10 gone "$agent"
+  wait_for 5 nothing_left 4
+  run ! "$podbox" exec train-2 sh -c 'ls -d /tmp/muster-*'
+}

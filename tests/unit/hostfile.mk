@@ -1,7 +1,9 @@
 HOSTFILE_TESTS = \
 	tests/unit/test_cmd_roll \
+	tests/unit/test_dialects \
 	tests/unit/test_dns \
 	tests/unit/test_etchosts \
+	tests/unit/test_filter \
 	tests/unit/test_hostfile \
 	tests/unit/test_hostfile_cases \
 	tests/unit/test_hostlist \
@@ -11,7 +13,8 @@ HOSTFILE_TESTS = \
 	tests/unit/test_names \
 	tests/unit/test_ranges \
 	tests/unit/test_roll \
-	tests/unit/test_source
+	tests/unit/test_source \
+	tests/unit/test_squeeze
 check_PROGRAMS += $(HOSTFILE_TESTS)
 TESTS += $(HOSTFILE_TESTS)
 HOSTFILE_TEST_LIBS = $(HOSTFILE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
@@ -42,5 +45,11 @@ tests_unit_test_roll_SOURCES = %D%/test_roll.c
 tests_unit_test_roll_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_source_SOURCES = %D%/test_source.c %D%/fakedns.c %D%/fakedns.h
 tests_unit_test_source_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_dialects_SOURCES = %D%/test_dialects.c
+tests_unit_test_dialects_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_filter_SOURCES = %D%/test_filter.c
+tests_unit_test_filter_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_squeeze_SOURCES = %D%/test_squeeze.c
+tests_unit_test_squeeze_LDADD = $(HOSTFILE_TEST_LIBS)
 
-EXTRA_DIST += tests/cases/hostfiles
+EXTRA_DIST += tests/cases/hostfiles tests/cases/hostlists

@@ -6,12 +6,13 @@
 #include <unistd.h>
 
 #include "common/mem.h"
-#include "hostfile/openmpi.h"
+#include "hostfile/dialect.h"
 #include "hostfile/slurp.h"
 
 static int read_text(const char *text, struct members *m, struct err *err)
 {
-    return openmpi_read(text, strlen(text), "F", "this-pod", m, err);
+    return dialect_read(dialect_auto(), text, strlen(text), "F", "this-pod", m, NULL,
+                        err);
 }
 
 static void expect_error(const char *text, const char *head)
@@ -42,6 +43,8 @@ Test(hostfile, errors_name_file_line_column_and_word)
     expect_error("a port=70000\n", "F:1:3: HF_BAD_PORT: ");
     expect_error("a port=1 port=1\n", "F:1:10: HF_SYNTAX: ");
     expect_error("a user=\n", "F:1:3: HF_SYNTAX: ");
+    expect_error("-oProxyCommand=x@a\n", "F:1:1: HF_BAD_NAME: '-oProxyCommand=x'");
+    expect_error("a user=-x\n", "F:1:3: HF_BAD_NAME: '-x' is no name of a user");
     expect_error("u@a user=v\n", "F:1:1: HF_SYNTAX: ");
     expect_error("a b\n", "F:1:3: HF_SYNTAX: 'b' is no KEY=VALUE");
     expect_error("a, b\n", "F:1:4: HF_SYNTAX: 'b' is no KEY=VALUE");
@@ -94,7 +97,9 @@ Test(hostfile, comments_may_hold_anything_but_nul)
     cr_assert_str_eq(m.v[0].name, "a");
     cr_assert_eq(m.v[0].slots, -1);
     static const char nul[] = "a # x\0y\n";
-    cr_assert_eq(openmpi_read(nul, sizeof nul - 1, "F", NULL, &m, &err), -1);
+    cr_assert_eq(
+        dialect_read(dialect_auto(), nul, sizeof nul - 1, "F", NULL, &m, NULL, &err),
+        -1);
     cr_assert_eq(strncmp(err_text(&err), "F:1:6: HF_ENCODING", 18), 0, "%s",
                  err_text(&err));
 }
@@ -131,9 +136,9 @@ Test(hostfile, a_million_lines_take_linear_time, .timeout = 60)
     BUF_AUTO text = BUF_INIT;
     for (int i = 0; i < 1000000; i++)
         buf_printf(&text, "worker-%d.job.team.svc slots=8\n", i);
-    cr_assert_eq(
-        openmpi_read((char *)buf_data(&text), buf_len(&text), "F", NULL, &m, &err), 0,
-        "%s", err_text(&err));
+    cr_assert_eq(dialect_read(dialect_auto(), (char *)buf_data(&text), buf_len(&text),
+                              "F", NULL, &m, NULL, &err),
+                 0, "%s", err_text(&err));
     cr_assert_eq(m.n, 1000000);
     cr_assert_eq(m.v[999999].line, 1000000);
 }

@@ -1,20 +1,22 @@
 // Hostfiles of the shapes seen in the wild, each with what it must give.
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/mem.h"
-#include "hostfile/openmpi.h"
+#include "hostfile/dialect.h"
 #include "hostfile/slurp.h"
 
 struct example {
+    char dialect[16];
     char id[64];
     char expect[400];
 };
 
-enum { EXAMPLES_MIN = 40, EXAMPLES_MAX = 200 };
+enum { EXAMPLES_MIN = 80, EXAMPLES_MAX = 200 };
 
 static char *path_of(const char *name)
 {
@@ -22,19 +24,29 @@ static char *path_of(const char *name)
     return xasprintf("%s/tests/cases/hostfiles/%s", src != NULL ? src : ".", name);
 }
 
-static size_t load(struct example *to, size_t max)
+// Appends the examples of a table; those of expect.txt are for "auto".
+static size_t load_from(const char *table, struct example *to, size_t n, size_t max)
 {
-    CLEANUP_FREE char *path = path_of("expect.txt");
+    CLEANUP_FREE char *path = path_of(table);
     char line[512];
-    size_t n = 0;
+    bool automatic = strcmp(table, "expect.txt") == 0;
     FILE *f = fopen(path, "r");
-    while (f != NULL && n < max && fgets(line, sizeof line, f) != NULL)
-        if (line[0] != '#' &&
-            sscanf(line, "%63s %399[^\n]", to[n].id, to[n].expect) == 2)
-            n++;
+    while (f != NULL && n < max && fgets(line, sizeof line, f) != NULL) {
+        struct example e = {.dialect = "auto"};
+        int got = automatic
+                      ? sscanf(line, "%63s %399[^\n]", e.id, e.expect) + 1
+                      : sscanf(line, "%15s %63s %399[^\n]", e.dialect, e.id, e.expect);
+        if (line[0] != '#' && got == 3)
+            to[n++] = e;
+    }
     if (f != NULL)
         fclose(f);
     return n;
+}
+
+static size_t load(struct example *to, size_t max)
+{
+    return load_from("dialects.txt", to, load_from("expect.txt", to, 0, max), max);
 }
 
 // The result in the words of expect.txt.
@@ -81,11 +93,13 @@ ParameterizedTest(struct example *e, hostfile_cases, gives_what_is_expected,
     MEMBERS_AUTO m = MEMBERS_INIT;
     CLEANUP_FREE char *path = path_of(e->id);
     cr_assert_eq(slurp(path, &text, &err), 0, "%s", err_text(&err));
-    int rc = openmpi_read((char *)buf_data(&text), buf_len(&text), e->id, "this-pod",
-                          &m, &err);
+    const struct dialect *d = dialect_find(e->dialect, "dialects.txt", false, &err);
+    cr_assert_not_null(d, "%s", err_text(&err));
+    int rc = dialect_read(d, (char *)buf_data(&text), buf_len(&text), e->id, "this-pod",
+                          &m, NULL, &err);
     CLEANUP_FREE char *got = rc == 0 ? describe(&m) : describe_error(&err, e->id);
-    cr_assert_str_eq(got, e->expect, "%s: got %s (%s), expected %s", e->id, got,
-                     err_text(&err), e->expect);
+    cr_assert_str_eq(got, e->expect, "%s %s: got %s (%s), expected %s", e->dialect,
+                     e->id, got, err_text(&err), e->expect);
     cr_assert(rc == 0 || m.n == 0, "%s: half a list beside an error", e->id);
 }
 

@@ -269,6 +269,20 @@ Test(link_resume, the_grace_is_the_bound)
     pair_free(&p);
 }
 
+Test(link_resume, the_end_of_a_link_that_is_away_is_not_waited_for_as_long)
+{
+    struct pair p;
+    make_pair(&p, 600000);
+    link_server_destroy(p.server);
+    p.server = NULL;
+    cut(&p, true);
+    pair_run_ms(&p, 200);
+    cr_assert_eq(link_get_state(p.listener.link), LINK_BROKEN);
+    link_close(p.listener.link);
+    pair_run(&p, pair_listener_down); // not in ten minutes
+    pair_free(&p);
+}
+
 Test(link_resume, what_waits_for_the_connection_is_bounded)
 {
     struct pair p;

@@ -32,7 +32,7 @@ Test(members, the_index_follows_renames_and_removals)
     add(&m, "a");
     add(&m, "b");
     add(&m, "c");
-    members_rename(&m, 1, "x");
+    members_rename(&m, m.v[1].name, "x");
     cr_assert_eq(members_find(&m, "b", 1), -1);
     members_keep(&m, (bool[]){false, true, true});
     cr_assert_eq(m.n, 2);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -88,6 +89,22 @@ Test(proc, a_failed_exec_is_an_error_here)
         .path = "/bin/sh", .argv = argv, .envp = environ, .dir = "/no/such/dir"};
     cr_assert_eq(proc_spawn(&spec, &err), -1);
     cr_assert_not_null(strstr(err.text, "/no/such/dir"));
+}
+
+// However few there are: an error that names them, never a child that seems to live.
+Test(proc, a_limit_of_descriptors_is_an_error_here, .timeout = 20)
+{
+    char *argv[] = {(char[]){"true"}, NULL};
+    struct proc_fd fds[] = {{1, 20}};
+    struct proc_spec spec = {
+        .path = "/bin/true", .argv = argv, .envp = environ, .fds = fds, .nfds = 1};
+    for (rlim_t n = 16; n <= 23; n++) { // the copies are 22 and 23
+        ERR_AUTO err = ERR_INIT;
+        struct rlimit few = {.rlim_cur = n, .rlim_max = 64};
+        cr_assert_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+        cr_assert_eq(proc_spawn(&spec, &err), -1, "with %d", (int)n);
+        cr_assert_not_null(strstr(err.text, "Too many open files"), "%s", err.text);
+    }
 }
 
 Test(proc, kills_descendants_that_made_sessions_of_their_own, .timeout = 20)

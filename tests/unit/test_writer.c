@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/mem.h"
@@ -131,4 +133,70 @@ Test(writer, a_full_disk_is_told_once_and_the_pipe_is_emptied, .timeout = 10)
     cr_assert_eq(f.errnum, ENOSPC);
     cr_assert_eq(read(b.status[0], &f, sizeof f), -1);
     tear_down(&b);
+}
+
+// The `file` of these is a socket that keeps the writes apart.
+static pid_t start_copy(struct bed *b, int *writes)
+{
+    int sv[2];
+    cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(b->in[1]);
+        writer_copy(b->in[0], sv[0], b->status[1]);
+        _exit(0);
+    }
+    close(sv[0]);
+    *writes = sv[1];
+    return pid;
+}
+
+static void end_copy(struct bed *b, pid_t pid)
+{
+    close(b->in[1]);
+    cr_assert_eq(waitpid(pid, NULL, 0), pid);
+    tear_down(b);
+}
+
+Test(writer, lines_are_written_whole, .timeout = 10)
+{
+    enum { LINES = 3000, WIDTH = 71 };
+    struct bed b;
+    int writes;
+    char line[WIDTH + 1], text[80000];
+    set_up(&b);
+    snprintf(line, sizeof line, "%070d\n", 7);
+    BUF_AUTO all = BUF_INIT;
+    for (int i = 0; i < LINES; i++)
+        buf_append(&all, line, WIDTH);
+    pid_t feeder = fork();
+    if (feeder == 0)
+        _exit(write(b.in[1], buf_data(&all), buf_len(&all)) < 0);
+    pid_t pid = start_copy(&b, &writes);
+    for (size_t got = 0; got < LINES * WIDTH;) {
+        ssize_t n = recv(writes, text, sizeof text, 0);
+        cr_assert_gt(n, 0);
+        cr_assert_eq(text[n - 1], '\n', "a write of %zd bytes ends within a line", n);
+        got += (size_t)n;
+    }
+    cr_assert_eq(waitpid(feeder, NULL, 0), feeder);
+    close(writes);
+    end_copy(&b, pid);
+}
+
+Test(writer, a_line_without_its_end_is_not_kept, .timeout = 10)
+{
+    struct bed b;
+    int writes;
+    char text[64] = "";
+    set_up(&b);
+    pid_t pid = start_copy(&b, &writes);
+    cr_assert_eq(write(b.in[1], "a\nprompt> ", 10), 10);
+    cr_assert_eq(recv(writes, text, sizeof text, 0), 2);
+    cr_assert_eq(recv(writes, text, sizeof text, 0), 8);
+    cr_assert_eq(write(b.in[1], "end", 3), 3);
+    close(b.in[1]);
+    cr_assert_eq(recv(writes, text, sizeof text, 0), 3);
+    close(writes);
+    end_copy(&b, pid);
 }

@@ -1,0 +1,16 @@
+// One look at a source: its members, with addresses as far as they come in time.
+#ifndef MUSTER_LAUNCHER_LOOK_H
+#define MUSTER_LAUNCHER_LOOK_H
+
+#include <stdbool.h>
+
+#include "hostfile/source.h"
+
+// Runs a loop of its own until every member has an address, or for wait_s seconds
+// (0: each is asked once). -1 with err when the source cannot be used.
+int look_up(const struct source_spec *spec, long wait_s, struct members *out,
+            struct err *err);
+// True when there are members and each has an address.
+bool look_complete(const struct members *m);
+
+#endif
