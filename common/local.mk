@@ -8,5 +8,6 @@ common_libcommon_a_SOURCES = \
 	%D%/proc.c %D%/proc.h \
 	%D%/sha256.c %D%/sha256.h \
 	%D%/std.c %D%/std.h \
-	%D%/strv.c %D%/strv.h
+	%D%/strv.c %D%/strv.h \
+	%D%/watch.c %D%/watch.h
 COMMON_LIBS = common/libcommon.a $(EVENT_LIBS)

@@ -6,7 +6,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "common/buf.h"
 #include "common/mem.h"
 #include "common/std.h"
 
@@ -16,6 +18,7 @@ struct log {
     int fd;
     char *name;
     enum log_level level;
+    bool json;
     bool stuck; // the reader took nothing: not waited for until it does
 };
 
@@ -41,9 +44,48 @@ void log_set_level(struct log *log, enum log_level level)
     log->level = level;
 }
 
-void log_at(struct log *log, enum log_level level, const char *fmt, ...)
+void log_set_json(struct log *log, bool json)
+{
+    log->json = json;
+}
+
+static void append_json(struct buf *out, const char *text)
+{
+    for (const char *p = text; *p != '\0'; p++)
+        if (*p == '"' || *p == '\\')
+            buf_printf(out, "\\%c", *p);
+        else if ((unsigned char)*p < ' ')
+            buf_printf(out, "\\u%04x", (unsigned)*p);
+        else
+            buf_append(out, p, 1);
+}
+
+static char *json_line(const struct log *log, enum log_level level, const char *text)
+{
+    static const char *const words[] = {"error", "warning", "info", "debug"};
+    BUF_AUTO out = BUF_INIT;
+    struct timespec now;
+    struct tm utc;
+    char time[32];
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &utc);
+    strftime(time, sizeof time, "%Y-%m-%dT%H:%M:%S", &utc);
+    buf_printf(&out, "{\"time\":\"%s.%03ldZ\",\"level\":\"%s\",\"program\":\"%s\",",
+               time, now.tv_nsec / 1000000, words[level], log->name);
+    buf_append_str(&out, "\"text\":\"");
+    append_json(&out, text);
+    buf_append_str(&out, "\"}\n");
+    return buf_steal_str(&out);
+}
+
+static char *text_line(const struct log *log, enum log_level level, const char *text)
 {
     static const char *const words[] = {"error: ", "warning: ", "", "debug: "};
+    return xasprintf("%s: %s%s\n", log->name, words[level], text);
+}
+
+void log_at(struct log *log, enum log_level level, const char *fmt, ...)
+{
     if (log == NULL || level > log->level)
         return;
     int saved = errno;
@@ -51,7 +93,8 @@ void log_at(struct log *log, enum log_level level, const char *fmt, ...)
     va_start(ap, fmt);
     CLEANUP_FREE char *text = xvasprintf(fmt, ap);
     va_end(ap);
-    CLEANUP_FREE char *line = xasprintf("%s: %s%s\n", log->name, words[level], text);
+    CLEANUP_FREE char *line =
+        log->json ? json_line(log, level, text) : text_line(log, level, text);
     // A log that cannot be written must not stop the work.
     log->stuck = !std_write(log->fd, line, strlen(line), log->stuck ? 0 : WAIT_MS);
     errno = saved;

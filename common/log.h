@@ -5,6 +5,8 @@
 #ifndef MUSTER_COMMON_LOG_H
 #define MUSTER_COMMON_LOG_H
 
+#include <stdbool.h>
+
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
 struct log;
@@ -13,6 +15,8 @@ struct log;
 struct log *log_create(int fd, const char *name, enum log_level level);
 void log_destroy(struct log *log);
 void log_set_level(struct log *log, enum log_level level);
+// Lines are {"time":"2026-01-31T12:00:00.123Z","level":"info","program":NAME,"text":TEXT}.
+void log_set_json(struct log *log, bool json);
 void log_at(struct log *log, enum log_level level, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -8,6 +8,7 @@
 #include "common/buf.h"
 #include "common/mem.h"
 #include "hostfile/hostname.h"
+#include "hostfile/hosts_block.h"
 #include "hostfile/slurp.h"
 
 #define uthash_fatal(msg) abort()
@@ -74,8 +75,8 @@ static void take_line(struct etchosts *h, char *line)
 struct etchosts *etchosts_parse(const char *text, size_t len)
 {
     struct etchosts *h = xcalloc(1, sizeof *h);
-    CLEANUP_FREE char *copy = xstrndup(text, len);
-    char *rest, *line = strtok_r(copy, "\n", &rest);
+    CLEANUP_FREE char *others = hosts_block_others(text, len);
+    char *rest, *line = strtok_r(others, "\n", &rest);
     for (; line != NULL; line = strtok_r(NULL, "\n", &rest))
         take_line(h, line);
     return h;

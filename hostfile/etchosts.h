@@ -7,7 +7,8 @@
 
 struct etchosts;
 
-// Lines that mean nothing are skipped, as the C library does.
+// Lines that mean nothing are skipped, as the C library does, and so is the block that
+// muster-sidecar keeps: what it wrote is no source of what it writes.
 struct etchosts *etchosts_parse(const char *text, size_t len);
 // The file; one that cannot be read counts as empty.
 struct etchosts *etchosts_load(const char *path);

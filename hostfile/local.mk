@@ -11,6 +11,14 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/horovod.c %D%/horovod.h \
 	%D%/hostlist.c %D%/hostlist.h \
 	%D%/hostname.c %D%/hostname.h \
+	%D%/hosts_block.c %D%/hosts_block.h \
+	%D%/hosts_diff.c %D%/hosts_diff.h \
+	%D%/hosts_file.c %D%/hosts_file.h \
+	%D%/hosts_guard.c %D%/hosts_guard.h \
+	%D%/hosts_line.c %D%/hosts_line.h \
+	%D%/hosts_members.c %D%/hosts_members.h \
+	%D%/hosts_plan.c %D%/hosts_plan.h \
+	%D%/hosts_want.c %D%/hosts_want.h \
 	%D%/hostword.c %D%/hostword.h \
 	%D%/hydra.c %D%/hydra.h \
 	%D%/jsonform.c %D%/jsonform.h \
@@ -32,6 +40,7 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/source.c %D%/source.h \
 	%D%/source_impl.h \
 	%D%/source_list.c \
+	%D%/source_opts.c %D%/source_opts.h \
 	%D%/source_service.c \
 	%D%/squeeze.c %D%/squeeze.h \
 	%D%/textlines.c %D%/textlines.h

@@ -25,6 +25,7 @@ struct source_list {
     struct item *items;
     struct event *timer;
     struct source_pace pace;
+    uint64_t due; // of the timer, 0: not armed
     unsigned round;
     size_t pending; // questions of this round without an answer, and one while asking
     bool failed;    // nothing more comes
@@ -140,6 +141,16 @@ static bool check_twins(struct source_list *l)
 
 // ---- rounds -----------------------------------------------------------------------
 
+// A round that is near is not put off by who asks for one again and again.
+static void arm_sooner(struct source_list *l, uint64_t wait)
+{
+    uint64_t due = loop_now_ms() + wait;
+    if (l->due != 0 && l->due <= due)
+        return;
+    l->due = due;
+    loop_timer_arm(l->timer, wait);
+}
+
 static void finish_round(struct source_list *l)
 {
     size_t missing = 0;
@@ -157,7 +168,7 @@ static void finish_round(struct source_list *l)
                   "%s: %zu of %zu members have no address; asking again in "
                   "%llu ms",
                   l->env->what, missing, l->members.n, (unsigned long long)wait);
-        loop_timer_arm(l->timer, wait);
+        arm_sooner(l, wait);
     }
     source_report(l->env, &l->members);
 }
@@ -165,6 +176,7 @@ static void finish_round(struct source_list *l)
 static void on_round(int fd, short what, void *arg)
 {
     struct source_list *l = arg;
+    l->due = 0;
     l->round++;
     resolver_reload_hosts(l->resolver);
     l->pending = 1; // held while asking: answers may come at once
@@ -186,7 +198,7 @@ void source_list_recheck(struct source_list *l)
         l->items[i].ask = l->items[i].ask || l->items[i].round > 0;
     l->pace.step = 0;
     if (l->pending == 0 && !l->failed)
-        loop_timer_arm(l->timer, source_pace_next(&l->pace, l->members.n));
+        arm_sooner(l, source_pace_next(&l->pace, l->members.n));
 }
 
 struct source_list *source_list_create(struct source_env *env, struct members *members,

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "hostfile/source_opts.h"
 #include "launcher/look.h"
 #include "launcher/roll_print.h"
-#include "launcher/source_opts.h"
 
 enum { KEY_JSON = 0x2000, KEY_WAIT, FAILED = 125, WAIT_MAX = 1000000 };
 

@@ -31,7 +31,6 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/progress.c %D%/progress.h \
 	%D%/roll_print.c %D%/roll_print.h \
 	%D%/sink.c %D%/sink.h \
-	%D%/source_opts.c %D%/source_opts.h \
 	%D%/spool.c %D%/spool.h \
 	%D%/streams.c %D%/streams.h \
 	%D%/verdict.c %D%/verdict.h \

@@ -8,9 +8,9 @@
 
 #include "common/mem.h"
 #include "config.h"
+#include "hostfile/source_opts.h"
 #include "launcher/foreign_opts.h"
 #include "launcher/input.h"
-#include "launcher/source_opts.h"
 #include "wire/tree.h"
 
 #ifdef HAVE_PMIX

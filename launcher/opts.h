@@ -7,9 +7,9 @@
 
 #include "common/strv.h"
 #include "hostfile/source.h"
+#include "hostfile/source_opts.h"
 #include "launcher/map.h"
 #include "launcher/output.h"
-#include "launcher/source_opts.h"
 #include "launcher/via_opts.h"
 
 struct opts {

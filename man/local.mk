@@ -4,6 +4,7 @@ man_pages_scd = \
 	%D%/muster-mpi.7.scd \
 	%D%/muster-roll.1.scd \
 	%D%/muster-run.1.scd \
+	%D%/muster-sidecar.8.scd \
 	%D%/musterd.8.scd
 EXTRA_DIST += $(man_pages_scd)
 if HAVE_SCDOC
@@ -13,6 +14,7 @@ man_MANS = \
 	%D%/muster-mpi.7 \
 	%D%/muster-roll.1 \
 	%D%/muster-run.1 \
+	%D%/muster-sidecar.8 \
 	%D%/musterd.8
 CLEANFILES += $(man_MANS)
 

@@ -7,6 +7,7 @@ include tests/unit/agent.mk
 include tests/unit/launcher.mk
 endif
 include tests/podbox/local.mk
+include tests/hosts/local.mk
 noinst_SCRIPTS =
 include tests/bench/local.mk
 include tests/mpi/local.mk

@@ -107,10 +107,11 @@ manual_names() {
 }
 
 @test "manual pages name every option" {
-    manual_names man/muster-run.1.scd launcher/opts.c launcher/source_opts.c launcher/foreign_opts.c
+    manual_names man/muster-run.1.scd launcher/opts.c hostfile/source_opts.c launcher/foreign_opts.c
     manual_names man/musterd.8.scd agent/opts.c
     manual_names man/muster-roll.1.scd launcher/cmd_roll.c
     manual_names man/muster-hostfile.1.scd launcher/cmd_hostfile.c
+    manual_names man/muster-sidecar.8.scd sidecar/opts.c hostfile/source_opts.c
 }
 
 # case_rows: "ID FILE NOTE..." of each row of tests/CASES.md; FILE is - where there is none.
@@ -128,14 +129,14 @@ case_rows() {
             grep -qiE "case $id\b" "tests/$file" || { echo "$id: not in tests/$file"; bad=1; }
         fi
     done < <(case_rows)
-    [ "$rows" -ge 68 ]
+    [ "$rows" -ge 76 ]
     [ "$(case_rows | cut -d' ' -f1 | sort | uniq -d)" = '' ]
     [ "$bad" = 0 ]
 }
 
 @test "cases that tests name are in the table" {
     local id bad=0
-    for id in $(grep -rhoiE --include='*.bats' --include='*.c' 'case (hf|lau|ssh|pmx)-[0-9]+' tests |
+    for id in $(grep -rhoiE --include='*.bats' --include='*.c' 'case (hf|lau|ssh|pmx|hst)-[0-9]+' tests |
         sed 's/^[Cc]ase //' | sort -u); do
         case_rows | grep -q "^$id " || { echo "$id is not in tests/CASES.md"; bad=1; }
     done

@@ -29,7 +29,11 @@ int net_fabric_up(const struct bed *bed, struct err *err)
 {
     static const unsigned hosts[] = {BED_HOST_GATEWAY, BED_HOST_DNS};
     BUF_AUTO b = BUF_INIT;
-    buf_append_str(&b, "link set lo up\nlink add br0 type bridge mcast_snooping 0\n");
+    // An address of its own: else it is that of one of its ports, and changes with them,
+    // and pods that were there before lose the DNS server until their ARP entries expire.
+    buf_append_str(&b, "link set lo up\n"
+                       "link add br0 address 0a:58:00:00:00:01 type bridge "
+                       "mcast_snooping 0\n");
     for (size_t i = 0; i < 2; i++) {
         CLEANUP_FREE char *a = bed_addr_text(bed, hosts[i]);
         CLEANUP_FREE char *a6 = bed_addr6_text(bed, hosts[i]);

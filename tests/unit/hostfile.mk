@@ -7,6 +7,8 @@ HOSTFILE_TESTS = \
 	tests/unit/test_hostfile \
 	tests/unit/test_hostfile_cases \
 	tests/unit/test_hostlist \
+	tests/unit/test_hosts_guard \
+	tests/unit/test_hosts_plan \
 	tests/unit/test_members \
 	tests/unit/test_names \
 	tests/unit/test_ranges \
@@ -27,6 +29,10 @@ tests_unit_test_hostfile_cases_SOURCES = %D%/test_hostfile_cases.c
 tests_unit_test_hostfile_cases_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_hostlist_SOURCES = %D%/test_hostlist.c
 tests_unit_test_hostlist_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_hosts_guard_SOURCES = %D%/test_hosts_guard.c
+tests_unit_test_hosts_guard_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_hosts_plan_SOURCES = %D%/test_hosts_plan.c
+tests_unit_test_hosts_plan_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_members_SOURCES = %D%/test_members.c
 tests_unit_test_members_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_names_SOURCES = %D%/test_names.c

@@ -8,6 +8,7 @@
 #include "hostfile/addrset.h"
 #include "hostfile/etchosts.h"
 #include "hostfile/hostname.h"
+#include "hostfile/hosts_line.h"
 #include "hostfile/natural.h"
 
 static void expect(const struct etchosts *h, const char *name, const char *addr)
@@ -40,6 +41,20 @@ Test(etchosts, finds_the_best_address_of_a_name)
     expect(h, "c", NULL);
     expect(h, "bad", NULL);
     expect(h, "last", "10.0.0.6");
+    etchosts_destroy(h);
+}
+
+// What muster-sidecar wrote would keep itself true for ever.
+Test(etchosts, the_block_of_the_sidecar_is_no_source)
+{
+    const char *text =
+        "127.0.0.1 localhost\n10.0.0.1 a\n" HOSTS_BEGIN "\n"
+        "10.0.0.9                                      a kept\n" HOSTS_END "\n"
+        "10.0.0.2 b\n";
+    struct etchosts *h = etchosts_parse(text, strlen(text));
+    expect(h, "a", "10.0.0.1");
+    expect(h, "kept", NULL);
+    expect(h, "b", "10.0.0.2");
     etchosts_destroy(h);
 }
 

@@ -246,6 +246,29 @@ Test(source, a_recheck_finds_a_replacement, .timeout = 30)
     stop(&b);
 }
 
+static void recheck_again(int fd, short what, void *arg)
+{
+    struct bed *b = arg;
+    source_recheck(b->source);
+}
+
+// A round's pause is at least 250 ms.
+Test(source, rechecks_without_pause_put_no_round_off, .timeout = 30)
+{
+    struct bed b;
+    start(&b);
+    fakedns_add(b.server, "train-0." SERVICE, "A", "10.0.0.5");
+    cr_assert(begin(&b, SOURCE_PODS, "train-0.train"));
+    expect_first(&b, "train-0.train=10.0.0.5");
+    fakedns_remove(b.server, "train-0." SERVICE);
+    fakedns_add(b.server, "train-0." SERVICE, "A", "10.0.0.9");
+    struct event *again = event_new(b.base, -1, EV_PERSIST, recheck_again, &b);
+    event_add(again, &(struct timeval){.tv_usec = 50000});
+    await(&b, "train-0.train=10.0.0.9");
+    event_free(again);
+    stop(&b);
+}
+
 Test(source, two_members_with_one_address_are_an_error, .timeout = 30)
 {
     struct bed b;

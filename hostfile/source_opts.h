@@ -1,6 +1,6 @@
-// Options that say where the members come from, shared by the subcommands (argp child).
-#ifndef MUSTER_LAUNCHER_SOURCE_OPTS_H
-#define MUSTER_LAUNCHER_SOURCE_OPTS_H
+// Options that say where the members come from, shared by programs (argp child).
+#ifndef MUSTER_HOSTFILE_SOURCE_OPTS_H
+#define MUSTER_HOSTFILE_SOURCE_OPTS_H
 
 #include <argp.h>
 

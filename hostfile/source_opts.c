@@ -1,5 +1,5 @@
 // The options that name a source.
-#include "launcher/source_opts.h"
+#include "hostfile/source_opts.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,32 @@
+// Follows a source for as long as the program runs: what it says now, and every change.
+//
+// A hostfile is read again when it changed: inotify on its directory (so that an editor's
+// rename, a write in place and a ConfigMap's swap of ..data are seen), and a look at the
+// content every interval. Names are asked again every interval; a headless Service has a
+// pace of its own. What has been good stays when a change is bad: that is logged.
+#ifndef MUSTER_SIDECAR_FOLLOW_H
+#define MUSTER_SIDECAR_FOLLOW_H
+
+#include <stdint.h>
+
+#include "hostfile/source.h"
+
+struct follow;
+struct watch;
+
+struct follow_conf {
+    struct event_base *base;
+    struct watch *watch; // borrowed; NULL: every interval only
+    struct log *log;
+    const struct source_spec *spec; // borrowed
+    uint32_t interval_ms;
+    struct source_ops ops; // failed(): it was never good
+    void *arg;
+};
+
+// Errors are those of source_start(), and HF_OWN_OUTPUT for a hostfile that
+// muster-sidecar wrote.
+struct follow *follow_start(const struct follow_conf *conf, struct err *err);
+void follow_stop(struct follow *f); // NULL-safe; also from inside a callback
+
+#endif

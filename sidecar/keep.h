@@ -1,0 +1,50 @@
+// What muster-sidecar keeps current: /etc/hosts and hostfiles.
+#ifndef MUSTER_SIDECAR_KEEP_H
+#define MUSTER_SIDECAR_KEEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "hostfile/dialect.h"
+#include "hostfile/source.h"
+
+struct keep;
+struct watch;
+
+struct keep_hostfile {
+    const struct dialect *dialect;
+    const char *path;
+};
+
+struct keep_conf {
+    struct event_base *base;
+    struct watch *watch; // NULL: polling
+    struct log *log;
+    const struct source_spec *spec;
+    const char *hosts; // NULL: /etc/hosts is not kept
+    bool any_hosts;    // even where kubelet did not make it
+    const struct keep_hostfile *hostfiles;
+    size_t nhostfiles;
+    bool by_name;    // hostfiles name members, not addresses
+    size_t nmembers; // hostfiles wait for so many; 0: for none
+};
+
+// Locks everything. A hosts file that cannot be written (HOSTS_READONLY,
+// HOSTS_FOREIGN_FILE) is an error where nothing else is kept, and a warning else.
+struct keep *keep_create(const struct keep_conf *conf, struct err *err);
+void keep_destroy(struct keep *k); // NULL-safe; all files stay
+
+// Writes what changed. A member that is listed and has no address now keeps the one that
+// it had, unless another one has it by now. Failures are logged, once each, and tried
+// again with the next update, or by keep_retry().
+void keep_update(struct keep *k, const struct members *members);
+void keep_retry(struct keep *k);
+// Is everything written, of a group that is whole? *why says what is missing (NULL: it
+// does not matter); caller frees.
+bool keep_is_done(const struct keep *k, char **why);
+
+// Dry run: appends what would change in each file; takes no lock.
+int keep_diff(const struct keep_conf *conf, const struct members *members,
+              struct buf *out, struct err *err);
+
+#endif
