@@ -3,16 +3,14 @@
 
 enum { KEY_FIRST = 0x300, N = 5 };
 
+static const char by_environment[] =
+    "a parameter of Open MPI's ranks is set with -x OMPI_MCA_NAME=VALUE; those of its "
+    "launcher are not needed";
 static const char not_bound[] = "ranks are not bound to cores; leave it out";
 static const char not_needed[] = "it is not needed; leave it out";
 
 static const char *const hints[N] = {
-    "a parameter of Open MPI's ranks is set with -x OMPI_MCA_NAME=VALUE; those of its "
-    "launcher are not needed",
-    not_bound,
-    not_bound,
-    not_needed,
-    not_needed,
+    by_environment, not_bound, not_bound, not_needed, not_needed,
 };
 
 static const struct argp_option options[] = {
