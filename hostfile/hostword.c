@@ -7,8 +7,6 @@
 #include "hostfile/hostname.h"
 #include "hostfile/ranges.h"
 
-enum { WORD_MAX = 1024 };
-
 long hostword_number(const char *s, size_t len, long max)
 {
     long n = 0;
@@ -128,9 +126,9 @@ int hostword_parse(const char *text, size_t len, const struct place *at,
                    struct hostword *out, struct err *err)
 {
     *out = (struct hostword){.count = -1};
-    if (len > WORD_MAX)
+    if (len > HOSTWORD_MAX)
         return place_fail(at, 0, "HF_BAD_NAME", err, "a word of more than %d bytes",
-                          WORD_MAX);
+                          HOSTWORD_MAX);
     if (take_user(text, len, at, out, err) < 0)
         return -1;
     const char *host = out->user != NULL ? text + out->user_len + 1 : text;

@@ -8,6 +8,8 @@
 #include "common/strv.h"
 #include "hostfile/place.h"
 
+enum { HOSTWORD_MAX = 1024 }; // bytes of a word that a reader takes
+
 enum { HOSTWORD_SLOTS_MAX = 1000000 };
 
 // Slices of the word that was parsed.

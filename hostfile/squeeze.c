@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hostfile/hostword.h"
 #include "hostfile/ranges.h"
 
 enum { DIGITS_MAX = 18 };
@@ -66,17 +67,25 @@ static bool fits(const struct split *group, const char *name, struct split *s)
            first.to == group->to;
 }
 
-// Puts as many names as one bracket can hold, the first two of which differ in the
-// number of `lo`; returns how many.
+// Is there room for one more number, or the end of a range, in the word that began there?
+static bool room(const struct split *group, const struct buf *out, size_t began)
+{
+    return buf_len(out) - began + 3 * (DIGITS_MAX + 1) + strlen(group->name) <=
+           HOSTWORD_MAX;
+}
+
+// Puts as many names as one bracket can hold (readers bound words), the first two of which
+// differ in the number of `lo`; returns how many.
 static size_t put_bracket(char *const *names, size_t n, struct split lo,
                           struct buf *out)
 {
     const struct split group = lo;
     struct split next, last = lo;
-    size_t i = 0;
+    size_t i = 0, began = buf_len(out);
     buf_printf(out, "%.*s[", (int)lo.from, lo.name);
     for (;;) {
-        bool more = ++i < n && i < RANGES_MAX && fits(&group, names[i], &next);
+        bool more = ++i < n && i < RANGES_MAX && room(&group, out, began) &&
+                    fits(&group, names[i], &next);
         if (more && follows(&lo, number(&last), &next)) {
             last = next;
             continue;

@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
 # ./dev fuzz [--seconds N] [TARGET...]: every target for N seconds (60), from the cases of the field.
+# --runs N instead: N inputs from seed 1, the same ones each time (./dev check: what it finds is the
+# change's doing).
 # What is new is kept in the build folder; what a finding needs is left in findings/.
 set -euo pipefail
 
 build=${MUSTER_BUILDDIR:?run this through ./dev fuzz}
 tests=$(cd "$(dirname "$0")/.." && pwd)
-seconds=60 only=()
+seconds=60 runs=-1 seed=0 only=()
 while [ $# -gt 0 ]; do
   case $1 in
     --seconds) seconds=${2:?--seconds wants a number}; shift ;;
+    --runs) runs=${2:?--runs wants a number} seed=1; shift ;;
     -*) echo "fuzz: what is $1? --seconds N" >&2; exit 2 ;;
     *) only+=("$1") ;;
   esac
@@ -35,7 +38,7 @@ done
 fuzz() {
   mkdir -p "$work/corpus/$1"
   ln -sf "$build/tests/fuzz/$2" "$work/fuzz-$1"
-  timeout -k 5 $((seconds + 60)) "$work/fuzz-$1" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+  timeout -k 5 $((seconds + 60)) "$work/fuzz-$1" -max_total_time="$seconds" -runs="$runs" -seed="$seed" -timeout=10 -rss_limit_mb=2048 \
     -max_len=4096 -print_final_stats=1 -artifact_prefix="$work/findings/$1-" \
     "$work/corpus/$1" "$tests/$3" >"$work/$1.log" 2>&1
 }

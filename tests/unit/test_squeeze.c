@@ -4,6 +4,7 @@
 
 #include "common/mem.h"
 #include "common/strv.h"
+#include "hostfile/hostword.h"
 #include "hostfile/ranges.h"
 #include "hostfile/squeeze.h"
 
@@ -75,4 +76,25 @@ Test(squeeze, ranges_stay_within_bounds)
     cr_assert_str_eq(got, "n[0-65535],n[65536-65537]");
     split(got, &again);
     cr_assert_eq(again.n, names.n);
+}
+
+// A reader takes words of HOSTWORD_MAX bytes.
+Test(squeeze, words_stay_within_what_readers_take)
+{
+    STRV_AUTO names = STRV_INIT;
+    STRV_AUTO again = STRV_INIT;
+    BUF_AUTO out = BUF_INIT;
+    for (unsigned i = 0; i < 1000; i++)
+        strv_addf(&names, "gpu%upu19pup", i * 2 + 7);
+    squeeze(names.v, names.n, &out);
+    CLEANUP_FREE char *got = buf_steal_str(&out);
+    static const struct place at = {.file = "F", .line = 1, .column = 1};
+    for (size_t i = 0, len = strlen(got), n = 0; i < len; i += n + 1) {
+        n = ranges_item(got + i, len - i);
+        cr_assert_leq(n, HOSTWORD_MAX);
+        cr_assert_eq(ranges_expand(got + i, n, &at, &again, NULL), 0, "%s", got);
+    }
+    cr_assert_eq(again.n, names.n);
+    for (size_t i = 0; i < names.n; i++)
+        cr_assert_str_eq(again.v[i], names.v[i]);
 }
