@@ -70,7 +70,7 @@ static bool fits(const struct split *group, const char *name, struct split *s)
 // Is there room for one more number, or the end of a range, in the word that began there?
 static bool room(const struct split *group, const struct buf *out, size_t began)
 {
-    return buf_len(out) - began + 3 * (DIGITS_MAX + 1) + strlen(group->name) <=
+    return buf_len(out) - began + 3 * ((size_t)DIGITS_MAX + 1) + strlen(group->name) <=
            HOSTWORD_MAX;
 }
 
