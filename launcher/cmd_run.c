@@ -143,6 +143,7 @@ static int end(struct run *r)
     int code = job_code(r->job);
     CLEANUP_FREE char *cause =
         job_text(r->job) != NULL ? xstrdup(job_text(r->job)) : NULL;
+    const char *before = job_line_is_open(r->job) ? "\n" : "";
     r->file_ms = job_output_is_left(r->job) ? LAST_WORD_MS : JOB_FILE_BOUND_MS;
     unwatch_signals(r);
     streams_unwatch(r->streams);
@@ -152,7 +153,7 @@ static int end(struct run *r)
         cause = xasprintf(JOB_OUTPUT_LOST, err_text(&err));
     }
     if (cause != NULL) {
-        CLEANUP_FREE char *text = xasprintf("muster: %s\n", cause);
+        CLEANUP_FREE char *text = xasprintf("%smuster: %s\n", before, cause);
         std_write(STDERR_FILENO, text, strlen(text), LAST_WORD_MS);
     }
     json_t *fields = json_pack("{s:i, s:s?}", "code", code, "cause", cause);

@@ -263,6 +263,11 @@ bool output_is_drained(const struct output *o)
     return o->open == 0 && !waits(o, OUT) && !waits(o, ERR) && !waits(o, DIR);
 }
 
+bool output_is_unfinished(const struct output *o)
+{
+    return o->unfinished[o->joined ? OUT : ERR];
+}
+
 void output_last_words(const struct output *o, uint32_t rank, unsigned max,
                        const char *indent, struct buf *out)
 {

@@ -143,7 +143,7 @@ rss_of() { awk '/^VmRSS:/ { print $2 }' "/proc/$1/status"; }
 as_before() { [ "$(state_of "${agent[$1]}")" = "${state[$1]}" ]; }
 
 @test "100 runs against the same agents, ranks killed anywhere, also in MPI_Init: nothing grows" {
-  rounds=${ENDURANCE_ROUNDS:-20} warm_up=10
+  rounds=${ENDURANCE_ROUNDS:-100} warm_up=10
   kinds=(init plain init keeper init brief init pmixd init launcher)
   in_init=0 brief=0 begin=$(ms)
   for i in 0 1 2 3; do agent[i]=$(victims "train-$i" agent); done

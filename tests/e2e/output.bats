@@ -169,3 +169,12 @@ EOF
   [ "$status" = 124 ]
   [[ "$output" == *"--timeout 0.5 s"* ]]
 }
+
+@test "the cause stands on a line of its own, whatever a rank left unfinished" {
+  run timeout 20 "$muster" run --pmi none -n 1 sh -c 'printf half >&2; exit 3'
+  [ "$status" = 3 ]
+  [ "${lines[0]}" = half ]
+  [[ "${lines[1]}" == "muster: rank 0 "* ]]
+  run timeout 20 "$muster" run --pmi none -n 1 sh -c 'printf half; exit 3'
+  [[ "$output" == $'half\nmuster: rank 0 '* ]]
+}
