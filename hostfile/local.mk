@@ -7,6 +7,7 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/dns_parse.c %D%/dns_parse.h \
 	%D%/etchosts.c %D%/etchosts.h \
 	%D%/filter.c %D%/filter.h \
+	%D%/follow.c %D%/follow.h \
 	%D%/gather.c %D%/gather.h \
 	%D%/horovod.c %D%/horovod.h \
 	%D%/hostlist.c %D%/hostlist.h \
@@ -24,6 +25,7 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/jsonform.c %D%/jsonform.h \
 	%D%/linekeys.c %D%/linekeys.h \
 	%D%/localhost.c %D%/localhost.h \
+	%D%/mark.c %D%/mark.h \
 	%D%/members.c %D%/members.h \
 	%D%/names.c %D%/names.h \
 	%D%/natural.c %D%/natural.h \

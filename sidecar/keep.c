@@ -11,8 +11,8 @@
 #include "hostfile/hosts_file.h"
 #include "hostfile/hosts_guard.h"
 #include "hostfile/hosts_members.h"
+#include "hostfile/mark.h"
 #include "hostfile/slurp.h"
-#include "sidecar/mark.h"
 #include "sidecar/outfile.h"
 #include "sidecar/render.h"
 

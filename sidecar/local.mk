@@ -1,9 +1,7 @@
 bin_PROGRAMS += sidecar/muster-sidecar
 noinst_LIBRARIES += sidecar/libsidecar.a
 sidecar_libsidecar_a_SOURCES = \
-	%D%/follow.c %D%/follow.h \
 	%D%/keep.c %D%/keep.h \
-	%D%/mark.c %D%/mark.h \
 	%D%/opts.c %D%/opts.h \
 	%D%/outfile.c %D%/outfile.h \
 	%D%/render.c %D%/render.h

@@ -11,7 +11,7 @@
 #include "common/std.h"
 #include "common/watch.h"
 #include "config.h"
-#include "sidecar/follow.h"
+#include "hostfile/follow.h"
 #include "sidecar/keep.h"
 #include "sidecar/opts.h"
 

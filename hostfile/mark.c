@@ -1,5 +1,5 @@
 // Telling own files from sources.
-#include "sidecar/mark.h"
+#include "hostfile/mark.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // The first line of every hostfile that muster-sidecar writes. Pure.
-#ifndef MUSTER_SIDECAR_MARK_H
-#define MUSTER_SIDECAR_MARK_H
+#ifndef MUSTER_HOSTFILE_MARK_H
+#define MUSTER_HOSTFILE_MARK_H
 
 #include <stdbool.h>
 #include <stddef.h>

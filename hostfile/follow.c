@@ -1,5 +1,5 @@
 // Starting the source again when it has to be read again.
-#include "sidecar/follow.h"
+#include "hostfile/follow.h"
 
 #include <event2/event.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "common/loop.h"
 #include "common/mem.h"
 #include "common/watch.h"
+#include "hostfile/mark.h"
 #include "hostfile/slurp.h"
-#include "sidecar/mark.h"
 
 // A file that somebody writes in place is read when they have been quiet for so long, or
 // go on and on.

@@ -4,8 +4,8 @@
 // rename, a write in place and a ConfigMap's swap of ..data are seen), and a look at the
 // content every interval. Names are asked again every interval; a headless Service has a
 // pace of its own. What has been good stays when a change is bad: that is logged.
-#ifndef MUSTER_SIDECAR_FOLLOW_H
-#define MUSTER_SIDECAR_FOLLOW_H
+#ifndef MUSTER_HOSTFILE_FOLLOW_H
+#define MUSTER_HOSTFILE_FOLLOW_H
 
 #include <stdint.h>
 
