@@ -21,6 +21,12 @@ struct running {
     struct running *prev, *next;
 };
 
+// A copy of a frame.
+struct pending {
+    struct frame frame;
+    uint8_t body[];
+};
+
 struct session {
     struct agent *agent;
     enum session_state state;
@@ -33,6 +39,8 @@ struct session {
     struct branch *branch; // NULL: no children
     struct inner inner;    // what the branch dials with
     struct running *attempts;
+    struct pending
+        *pending;        // a PREPARE that waits for an older session's end; NULL: none
     bool stopping;       // SIGTERM: the link is closed when nothing runs any more
     struct event *bound; // of GREETED and ORPHANED
     struct event *over;  // ends the session from the loop, outside of all callbacks
@@ -117,6 +125,43 @@ static void prepare(struct session *s, const struct frame *f)
         refuse_prepare(s, f->attempt, &err);
 }
 
+static void prepare_later(struct session *s, const struct frame *f)
+{
+    free(s->pending);
+    s->pending = xmalloc(sizeof *s->pending + f->len);
+    s->pending->frame = *f;
+    memcpy(s->pending->body, f->body, f->len);
+    s->pending->frame.body = s->pending->body;
+    log_info(log_of(s), "PREPARE waits until the session before has ended its ranks");
+}
+
+void session_look_again(struct session *s)
+{
+    if (s->pending == NULL || agent_is_shared(s->agent, s))
+        return;
+    struct pending *p = STEAL(s->pending);
+    prepare(s, &p->frame);
+    free(p);
+}
+
+// Attempts of before: their last output was taken or given up.
+static void drop_older(struct session *s, uint32_t number)
+{
+    struct running *r, *tmp;
+    DL_FOREACH_SAFE (s->attempts, r, tmp)
+        if (attempt_number(r->attempt) < number)
+            attempt_abandon(r->attempt, 0, "the next attempt is prepared");
+}
+
+static void prepare_or_wait(struct session *s, const struct frame *f)
+{
+    drop_older(s, f->attempt);
+    if (agent_is_shared(s->agent, s))
+        prepare_later(s, f);
+    else
+        prepare(s, f);
+}
+
 // Of an attempt that is not here no rank is left: STOP is answered always.
 static void no_attempt(struct session *s, const struct frame *f)
 {
@@ -128,11 +173,29 @@ static void no_attempt(struct session *s, const struct frame *f)
                   frame_kind_name(f->kind));
 }
 
+// A vertex of the tree is dialed anew: by us, when it is a child of ours.
+static void reattach(struct session *s, const struct frame *f)
+{
+    Muster__Reattach *m = msg_unpack(f, &muster__reattach__descriptor, NULL);
+    if (m != NULL && m->vertex > 0 && m->vertex <= s->attach->n_members) {
+        Muster__Member *to = s->attach->members[m->vertex - 1];
+        free(to->address == protobuf_c_empty_string ? NULL : to->address);
+        to->address = xstrdup(m->address);
+        to->port = m->port;
+        s->attach->generation = m->generation;
+        if (s->branch != NULL && tree_parent(&s->tree, m->vertex) == s->vertex)
+            branch_redial(s->branch, m->vertex);
+    }
+    msg_free(m);
+}
+
 static void local_frame(struct session *s, const struct frame *f)
 {
     struct attempt *at = find_attempt(s, f->attempt);
-    if (f->kind == FRAME_PREPARE)
-        prepare(s, f);
+    if (f->kind == FRAME_REATTACH)
+        reattach(s, f);
+    else if (f->kind == FRAME_PREPARE)
+        prepare_or_wait(s, f);
     else if (at != NULL)
         attempt_frame(at, f);
     else
@@ -272,6 +335,14 @@ static void attach(struct session *s, const struct frame *f)
     s->term = f->term;
     s->tree =
         (struct tree){.vertices = (uint32_t)m->n_members + 1, .fanout = m->fanout};
+    if (!agent_take_over(s->agent, s)) {
+        log_warn(log_of(s),
+                 "%s came with an ATTACH that is older than one that is "
+                 "here: let go",
+                 link_peer_text(s->link));
+        link_close(s->link);
+        return;
+    }
     s->state = SESSION_ATTACHED;
     loop_timer_disarm(s->bound);
     dial_children(s);
@@ -439,10 +510,36 @@ void session_destroy(struct session *s)
     inner_close(&s->inner);
     link_destroy(s->link);
     msg_free(s->attach);
+    free(s->pending);
     loop_timer_free(s->bound);
     loop_timer_free(s->over);
     free(s->address);
     free(s);
+}
+
+bool session_is_of(const struct session *s, const struct session *other)
+{
+    return s != other && s->attach != NULL && other->attach != NULL &&
+           s->job == other->job;
+}
+
+bool session_is_newer(const struct session *s, const struct session *than)
+{
+    return s->term != than->term ? s->term > than->term
+                                 : s->attach->generation > than->attach->generation;
+}
+
+void session_give_way(struct session *s)
+{
+    log_info(log_of(s), "the job took hold anew: what is left of its ranks is killed");
+    link_destroy(s->link);
+    s->link = NULL;
+    loop_timer_disarm(s->bound);
+    branch_destroy(s->branch);
+    s->branch = NULL;
+    s->state = SESSION_CLOSING;
+    abandon_all(s, false, "the job took hold anew");
+    over_when_idle(s);
 }
 
 void session_stop(struct session *s, const char *why)

@@ -31,6 +31,16 @@ void session_destroy(struct session *s);            // its attempts' keepers are
 // link is closed in order.
 void session_stop(struct session *s, const char *why);
 
+// The pod has one session of a job: of two, the one with the newer ATTACH (term, then
+// generation) stays. The other one gives way: it lets its links go without a word, kills
+// its ranks and ends; until it has, the newer one prepares nothing.
+bool session_is_of(const struct session *s,
+                   const struct session *other); // the same job
+bool session_is_newer(const struct session *s, const struct session *than);
+void session_give_way(struct session *s);
+// A session of the agent is over.
+void session_look_again(struct session *s);
+
 // ---- for attempts -------------------------------------------------------------
 
 struct agent *session_agent(struct session *s);

@@ -19,8 +19,6 @@ struct group_member {
     const struct member *member; // of the group's own copy
     char address[64];            // literal, "" while missing
     char *why;                   // last reason while not attached; owned, NULL
-    bool hosts;                  // ranks of the attempt
-    bool ready, started, stopped;
 };
 
 struct group {

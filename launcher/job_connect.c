@@ -58,7 +58,9 @@ static void connected_if_all(struct job *j)
 void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *hello)
 {
     struct group_member *m = group_at(&j->group, vertex);
-    if (j->state != JOB_CONNECT || m->state != GROUP_FOUND) {
+    bool first = j->state == JOB_CONNECT && m->state == GROUP_FOUND;
+    bool back = j->state <= JOB_STOP && m->state == GROUP_LOST;
+    if (!first && !back) {
         log_warn(j->conf.log, "dropped ATTACHED from member %s: it was attached before",
                  m->member->name);
         return;
@@ -75,7 +77,10 @@ void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *he
                  json_pack("{s:s, s:s, s:s, s:i}", "member", m->member->name, "address",
                            m->address, "hostname", hello->hostname, "cpus",
                            (int)hello->cpus));
-    connected_if_all(j);
+    if (j->state == JOB_CONNECT)
+        connected_if_all(j);
+    else
+        job_return_greet(j, vertex);
 }
 
 void job_member_missing(struct job *j, uint32_t vertex, const char *why, int code,
@@ -84,6 +89,10 @@ void job_member_missing(struct job *j, uint32_t vertex, const char *why, int cod
     struct group_member *m = group_at(&j->group, vertex);
     group_set_why(m, why);
     log_debug(j->conf.log, "%s (%s): %s", m->member->name, m->address, why);
+    if (m->state == GROUP_LOST) {
+        job_return_missing(j, vertex, final);
+        return;
+    }
     if (!final || j->state != JOB_CONNECT)
         return;
     CLEANUP_FREE char *name = group_member_text(m);
@@ -102,20 +111,28 @@ static char *ranks_text(const struct job *j, uint32_t member)
     CLEANUP_FREE char *own = p != NULL ? map_ranks_text(p) : NULL;
     if (p != NULL)
         return xasprintf("%s %s", own, p->count == 1 ? "is" : "are");
-    for (uint32_t r = 0; r < j->nranks; r++)
-        spawned += j->ranks[r].member == member && !j->ranks[r].exited ? 1 : 0;
+    for (uint32_t r = 0; r < j->at->nranks; r++)
+        spawned += j->at->ranks[r].member == member && !j->at->ranks[r].exited ? 1 : 0;
     return spawned == 0   ? xstrdup("no rank is")
            : spawned == 1 ? xstrdup("a spawned rank is")
                           : xasprintf("%u spawned ranks are", spawned);
 }
 
-// A loss ends the job, unless its ranks had all ended well: then it only cannot be
-// proven that nothing is left there.
+// A loss ends the attempt, unless no rank was there, or all had ended well: then it only
+// cannot be proven that nothing is left there.
 static void tell_loss(struct job *j, uint32_t member, const char *why)
 {
     CLEANUP_FREE char *name = group_member_text(&j->group.v[member]);
-    if (j->state == JOB_CLOSE)
+    if (j->state >= JOB_CLOSE)
         return;
+    if (j->state == JOB_MUSTER ||
+        (job_attempt_lives(j) && !j->at->seats[member].hosts)) {
+        log_warn(j->conf.log, "member %s was lost, no rank is gone with it: %s", name,
+                 why);
+        return;
+    }
+    if (j->state == JOB_CONNECT && j->opts->policy.on_failure == POLICY_RESTART)
+        return; // it is dialed again, within --wait
     if (j->state >= JOB_STOP && !job_settling(j)) {
         log_warn(j->conf.log, "member %s was lost while its ranks were stopped: %s",
                  name, why);
@@ -130,6 +147,7 @@ static void tell_loss(struct job *j, uint32_t member, const char *why)
 static void lose_one(struct job *j, uint32_t vertex, const char *why)
 {
     struct group_member *m = group_at(&j->group, vertex);
+    struct job_seat *seat = job_seat(j, vertex);
     if (m->state != GROUP_ATTACHED)
         return;
     m->state = GROUP_LOST;
@@ -138,13 +156,13 @@ static void lose_one(struct job *j, uint32_t vertex, const char *why)
                  json_pack("{s:s, s:s, s:s}", "member", m->member->name, "address",
                            m->address, "why", why));
     tell_loss(j, vertex - 1, why);
-    for (uint32_t r = 0; r < j->nranks; r++)
-        if (j->ranks[r].member + 1 == vertex)
+    for (uint32_t r = 0; r < j->at->nranks; r++)
+        if (j->at->ranks[r].member + 1 == vertex)
             job_rank_gone(j, r, why);
-    if (m->hosts && !m->stopped) {
-        m->stopped = true;
-        if (++j->stopped == j->hosts)
-            job_event(j, JOB_EV_STOPPED);
+    if (seat->hosts && !seat->stopped) {
+        seat->stopped = true;
+        if (++j->at->stopped == j->at->hosts)
+            job_stopped(j);
     }
 }
 
@@ -153,6 +171,7 @@ void job_member_lost(struct job *j, uint32_t vertex, const char *why)
     for (uint32_t v = 1; v <= j->group.n; v++) // the vertex itself comes first
         if (tree_contains(&j->tree, vertex, v))
             lose_one(j, v, why);
+    job_return_want(j, vertex);
     if (branch_attached(j->branch) == 0)
         job_event(j, JOB_EV_CLOSED);
 }
@@ -227,6 +246,7 @@ void job_connect_start(struct job *j)
     static const struct branch_ops ops = {job_up_frame, on_attached, on_missing,
                                           on_lost,      on_broken,   on_resumed};
     ERR_AUTO err = ERR_INIT;
+    j->at = job_attempt_create(j, 1);
     j->roll = roll_create(j->key, 1, &j->group.members);
     j->attach = job_plan_attach(j->roll, &j->group.members, j->opts);
     j->attach->via = STEAL(j->via_msg);

@@ -105,6 +105,35 @@ void output_add(struct output *o, uint32_t ranks)
     o->open += (uint32_t)more;
 }
 
+bool output_is_ended(const struct output *o)
+{
+    return o->open == 0;
+}
+
+static void forget_debts(struct output *o)
+{
+    for (int i = 0; i < PLACES; i++)
+        if (o->sinks[i] != NULL)
+            sink_forget(o->sinks[i]);
+}
+
+void output_again(struct output *o, uint32_t ranks)
+{
+    forget_debts(o);
+    for (uint32_t r = 0; r < o->ranks; r++) {
+        output_eof(o, r, 1);
+        output_eof(o, r, 2);
+    }
+    if (ranks > o->ranks)
+        output_add(o, ranks - o->ranks);
+    for (size_t i = 0; i < (size_t)o->ranks * 2; i++) {
+        struct stream *st = &o->streams[i];
+        lines_free(&st->lines);
+        *st = (struct stream){.made = st->made, .eof = i >= (size_t)ranks * 2};
+    }
+    o->open = ranks * 2;
+}
+
 void output_destroy(struct output *o)
 {
     if (o == NULL)

@@ -26,6 +26,7 @@ struct child {
     struct event *retry;
     uint32_t backoff_ms;
     unsigned tries;
+    bool again; // branch_redial: no failure is the last
 };
 
 struct branch {
@@ -97,7 +98,7 @@ static bool is_final(const struct branch *b, const struct err *why)
 static void fail_try(struct child *c, const struct err *why)
 {
     struct branch *b = c->branch;
-    bool final = is_final(b, why);
+    bool final = c->again ? b->closing : is_final(b, why);
     c->state = final ? CHILD_GONE : CHILD_WAITING;
     if (!final) {
         loop_timer_arm(c->retry, c->backoff_ms);
@@ -280,6 +281,28 @@ void branch_adopt(struct branch *b, uint32_t vertex, int in, int out)
     c->state = CHILD_DIALING;
     b->dialing++;
     c->link = link_over_fds(&b->conf.link, in, out, &link_ops, c);
+}
+
+static void stop_dialing(struct child *c)
+{
+    struct branch *b = c->branch;
+    link_destroy(c->link);
+    c->link = NULL;
+    b->dialing -= c->state == CHILD_DIALING ? 1 : 0;
+    c->state = CHILD_WAITING;
+}
+
+void branch_redial(struct branch *b, uint32_t vertex)
+{
+    struct child *c = &b->children[vertex - b->first];
+    if (c->state == CHILD_ATTACHED || b->closing)
+        return;
+    stop_dialing(c);
+    c->again = true;
+    c->tries++;
+    c->backoff_ms = RETRY_FIRST_MS;
+    if (member_of(c)->address[0] != '\0')
+        loop_timer_arm(c->retry, 0);
 }
 
 static int send_to(struct child *c, const struct frame *f)

@@ -1,0 +1,102 @@
+// Members that were lost, and come back: at their old address or at another one.
+//
+// The launcher alone decides who is dialed. It keeps the ATTACH body current and tells each
+// change to all vertices (REATTACH): the parent of the vertex dials it, everybody else knows
+// the address in case that it has to pass the body on. A vertex that is lost takes its
+// subtree along; when it is back it dials its children by itself.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/mem.h"
+#include "hostfile/source.h"
+#include "launcher/job_internal.h"
+
+// Is it of use that the member comes back? A job that ends with its first failure needs only
+// those without ranks, for the worlds that ranks may still spawn.
+static bool is_wanted(const struct job *j, uint32_t vertex)
+{
+    bool spare = !job_seat(j, vertex)->hosts && job_attempt_lives(j);
+    return spare || (j->opts->policy.on_failure == POLICY_RESTART &&
+                     j->state != JOB_DISCOVER && j->state <= JOB_STOP);
+}
+
+static void set_address(struct job *j, uint32_t member)
+{
+    const char *now = j->roll->members[member].address;
+    struct group_member *m = &j->group.v[member];
+    Muster__Member *told = j->attach->members[member];
+    snprintf(m->address, sizeof m->address, "%s", now);
+    free(told->address);
+    told->address = xstrdup(now);
+}
+
+static void order(struct job *j, uint32_t vertex)
+{
+    Muster__Reattach r = MUSTER__REATTACH__INIT;
+    const Muster__Member *m = j->attach->members[vertex - 1];
+    r.vertex = vertex;
+    r.address = m->address;
+    r.port = m->port;
+    r.generation = ++j->attach->generation;
+    job_send(j, FRAME_REATTACH, TREE_ALL, &r.base);
+    if (tree_parent(&j->tree, vertex) == 0)
+        branch_redial(j->branch, vertex);
+}
+
+void job_return_want(struct job *j, uint32_t vertex)
+{
+    const struct group_member *m = group_at(&j->group, vertex);
+    if (j->local || m->state != GROUP_LOST || !is_wanted(j, vertex))
+        return;
+    order(j, vertex);
+    if (j->source != NULL)
+        source_recheck(j->source);
+}
+
+void job_return_missing(struct job *j, uint32_t vertex, bool final)
+{
+    if (final)
+        job_return_want(j, vertex);
+    else if (j->source != NULL)
+        source_recheck(j->source);
+}
+
+void job_member_moved(struct job *j, uint32_t member)
+{
+    struct group_member *m = &j->group.v[member];
+    if (j->branch == NULL)
+        return;
+    set_address(j, member);
+    events_write(
+        j->conf.events, "moved",
+        json_pack("{s:s, s:s}", "member", m->member->name, "address", m->address));
+    job_return_want(j, member + 1);
+}
+
+// What its ranks do not need it for, its children's ranks and spawned worlds may.
+void job_return_greet(struct job *j, uint32_t vertex)
+{
+    if (!job_attempt_lives(j) || j->at->prepare == NULL)
+        return;
+    job_send(j, FRAME_PREPARE, vertex, &j->at->prepare->base);
+    job_spawn_resend(j, vertex);
+}
+
+// Whom it does not list keeps its address: a pod that is being replaced is in no Service.
+void job_return_update(struct job *j, const struct members *now)
+{
+    for (size_t i = 0; i < now->n && j->roll != NULL; i++) {
+        const struct member *m = &now->v[i];
+        long at = members_find(&j->group.members, m->name, strlen(m->name));
+        char address[sizeof j->roll->members->address];
+        members_address(m, address, sizeof address);
+        if (at < 0 || address[0] == '\0' ||
+            strcmp(address, j->roll->members[at].address) == 0)
+            continue;
+        memcpy(j->roll->members[at].address, address, sizeof address);
+        j->roll->generation++;
+        job_member_moved(j, (uint32_t)at);
+    }
+}
