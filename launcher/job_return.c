@@ -78,6 +78,7 @@ void job_member_moved(struct job *j, uint32_t member)
 // What its ranks do not need it for, its children's ranks and spawned worlds may.
 void job_return_greet(struct job *j, uint32_t vertex)
 {
+    job_muster_check(j);
     if (!job_attempt_lives(j) || j->at->prepare == NULL)
         return;
     job_send(j, FRAME_PREPARE, vertex, &j->at->prepare->base);
