@@ -167,21 +167,21 @@ void agent_session_over(struct agent *a, struct session *s)
 
 bool agent_take_over(struct agent *a, struct session *s)
 {
-    struct hold *h;
+    const struct hold *h;
     DL_FOREACH (a->sessions, h)
-        if (session_is_of(h->session, s) && !session_is_newer(s, h->session))
+        if (session_is_of(h->session, s) && session_compare(s, h->session) < 0)
             return false;
     DL_FOREACH (a->sessions, h)
-        if (session_is_of(h->session, s))
+        if (session_is_of(h->session, s) && session_compare(h->session, s) < 0)
             session_give_way(h->session);
     return true;
 }
 
-bool agent_is_shared(const struct agent *a, const struct session *s)
+bool agent_is_leaving(const struct agent *a, const struct session *s)
 {
     const struct hold *h;
     DL_FOREACH (a->sessions, h)
-        if (session_is_of(h->session, s))
+        if (session_is_of(h->session, s) && session_is_leaving(h->session))
             return true;
     return false;
 }

@@ -62,8 +62,8 @@ size_t agent_kill_strays(struct agent *a);
 void agent_name_strays(const struct agent *a, struct strv *names);
 // Others of its job give way to this session; false when it is older than one of them.
 bool agent_take_over(struct agent *a, struct session *s);
-// Is there another session of its job?
-bool agent_is_shared(const struct agent *a, const struct session *s);
+// Is another session of its job still about to end?
+bool agent_is_leaving(const struct agent *a, const struct session *s);
 // A session is over (called by the session itself, last).
 void agent_session_over(struct agent *a, struct session *s);
 

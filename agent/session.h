@@ -31,13 +31,18 @@ void session_destroy(struct session *s);            // its attempts' keepers are
 // link is closed in order.
 void session_stop(struct session *s, const char *why);
 
-// The pod has one session of a job: of two, the one with the newer ATTACH (term, then
-// generation) stays. The other one gives way: it lets its links go without a word, kills
-// its ranks and ends; until it has, the newer one prepares nothing.
+// A job that lost this agent can come back over another link. Of two sessions of a job the
+// one with the newer ATTACH (term, then generation) stays. The other one gives way: it lets
+// its links go without a word, kills its ranks and ends; until then the newer one prepares
+// nothing here, so that its READY is the proof.
 bool session_is_of(const struct session *s,
                    const struct session *other); // the same job
-bool session_is_newer(const struct session *s, const struct session *than);
+// Negative: a is older, or a second one for the same vertex. 0: they can be there together
+// (a group that lists the agent twice).
+int session_compare(const struct session *a, const struct session *b);
 void session_give_way(struct session *s);
+bool session_is_leaving(
+    const struct session *s); // it gives way, or its launcher has gone
 // A session of the agent is over.
 void session_look_again(struct session *s);
 

@@ -144,7 +144,7 @@ static void tell_loss(struct job *j, uint32_t member, const char *why)
              name, why, ranks);
 }
 
-static void lose_one(struct job *j, uint32_t vertex, const char *why)
+static void lose_one(struct job *j, uint32_t vertex, const char *why, bool gone)
 {
     struct group_member *m = group_at(&j->group, vertex);
     struct job_seat *seat = job_seat(j, vertex);
@@ -160,17 +160,19 @@ static void lose_one(struct job *j, uint32_t vertex, const char *why)
         if (j->at->ranks[r].member + 1 == vertex)
             job_rank_gone(j, r, why);
     if (seat->hosts && !seat->stopped) {
+        if (!gone)
+            job_return_fence(j, vertex);
         seat->stopped = true;
         if (++j->at->stopped == j->at->hosts)
             job_stopped(j);
     }
 }
 
-void job_member_lost(struct job *j, uint32_t vertex, const char *why)
+void job_member_lost(struct job *j, uint32_t vertex, const char *why, bool gone)
 {
     for (uint32_t v = 1; v <= j->group.n; v++) // the vertex itself comes first
         if (tree_contains(&j->tree, vertex, v))
-            lose_one(j, v, why);
+            lose_one(j, v, why, gone && v == vertex);
     job_return_want(j, vertex);
     if (branch_attached(j->branch) == 0)
         job_event(j, JOB_EV_CLOSED);
@@ -216,7 +218,8 @@ static void on_missing(void *arg, uint32_t vertex, const struct err *why, bool f
 
 static void on_lost(void *arg, uint32_t vertex, const struct err *why)
 {
-    job_member_lost(arg, vertex, err_text(why));
+    job_member_lost(arg, vertex, err_text(why),
+                    why->kind != NULL && strcmp(why->kind, "GONE") == 0);
 }
 
 // A member whose link is reset may come back: the user hears of it only in the events.

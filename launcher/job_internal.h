@@ -51,6 +51,7 @@ struct job {
     uint64_t run_ms;     // when all ranks of this attempt had been started; 0: not yet
     bool unproven;       // ranks of this attempt may still run somewhere
     uint64_t pause_ms;   // MUSTER: not before
+    uint64_t fence_ms;   // MUSTER: not before; lost agents have ended their ranks then
     uint64_t last_words_ms; // MUSTER: what old ranks still print is taken until then
     struct output *output;
     struct input *input;  // NULL: nobody gets stdin, or no rank runs yet
@@ -89,7 +90,8 @@ int job_discover_start(struct job *j, struct err *err);
 
 // job_connect.c: the way to attached members.
 void job_connect_start(struct job *j);
-void job_member_lost(struct job *j, uint32_t vertex, const char *why);
+// gone: its agent has surely ended, and its ranks with it.
+void job_member_lost(struct job *j, uint32_t vertex, const char *why, bool gone);
 // code: exit code that the reason stands for, 0: Muster's own.
 void job_member_missing(struct job *j, uint32_t vertex, const char *why, int code,
                         bool final);
@@ -121,6 +123,8 @@ void job_return_want(struct job *j, uint32_t vertex);
 void job_return_missing(struct job *j, uint32_t vertex, bool final);
 // What the source says of members that are known.
 void job_return_update(struct job *j, const struct members *now);
+// Ranks of the vertex may outlive its loss, as long as its agent keeps them.
+void job_return_fence(struct job *j, uint32_t vertex);
 // A member is attached again: it learns what it has missed.
 void job_return_greet(struct job *j, uint32_t vertex);
 // Its address on the roll is another one than before.

@@ -16,6 +16,7 @@ enum {
     LAST_WORDS_MS = 2000, // for what old ranks printed and nobody has read yet
     REASON_MAX = 1000,    // bytes; it goes into the ranks' environment
     SHOWN = 3,
+    HISTORY_SHOWN = 10, // the last ones
 };
 
 // ---- whether --------------------------------------------------------------------
@@ -87,8 +88,12 @@ char *job_muster_text(struct job *j)
     BUF_AUTO text = BUF_INIT;
     uint32_t next = j->at->number + 1;
     if (vacant(j, &text) == 0)
-        return xasprintf("attempt %u begins in %.1f s", next,
-                         (double)left(j->pause_ms) / 1e3);
+        return left(j->fence_ms) > left(j->pause_ms)
+                   ? xasprintf("attempt %u begins in %.1f s, when the agents that were "
+                               "lost have ended their ranks",
+                               next, (double)left(j->fence_ms) / 1e3)
+                   : xasprintf("attempt %u begins in %.1f s", next,
+                               (double)left(j->pause_ms) / 1e3);
     CLEANUP_FREE char *who = buf_steal_str(&text);
     return xasprintf("attempt %u waits for %s", next, who);
 }
@@ -97,7 +102,8 @@ void job_muster_over(struct job *j)
 {
     BUF_AUTO text = BUF_INIT;
     if (vacant(j, &text) == 0) { // it is only the pause that is long
-        loop_timer_arm(j->wait_timer, j->opts->replace_timeout_ms + left(j->pause_ms));
+        loop_timer_arm(j->wait_timer, j->opts->replace_timeout_ms + left(j->pause_ms) +
+                                          left(j->fence_ms));
         return;
     }
     CLEANUP_FREE char *who = buf_steal_str(&text);
@@ -114,7 +120,7 @@ static void on_muster(evutil_socket_t fd, short what, void *arg)
     if (j->state != JOB_MUSTER || vacant(j, &text) > 0)
         return;
     uint64_t words = output_is_ended(j->output) ? 0 : left(j->last_words_ms);
-    uint64_t pause = left(j->pause_ms);
+    uint64_t pause = left(j->pause_ms > j->fence_ms ? j->pause_ms : j->fence_ms);
     if (words > 0 || pause > 0)
         loop_timer_arm(j->muster_timer, words > pause ? words : pause);
     else
@@ -198,6 +204,7 @@ void job_muster_tell(struct job *j)
                   j->verdict.failed ? "gave up" : "ended well", j->at->number,
                   j->history.n, j->history.n == 1 ? "" : "s");
     progress_say(j->progress, end);
-    for (size_t i = 0; i < j->history.n; i++)
+    size_t from = j->history.n > HISTORY_SHOWN ? j->history.n - HISTORY_SHOWN : 0;
+    for (size_t i = from; i < j->history.n; i++)
         progress_say(j->progress, j->history.v[i]);
 }

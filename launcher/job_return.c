@@ -9,9 +9,15 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/loop.h"
 #include "common/mem.h"
 #include "hostfile/source.h"
 #include "launcher/job_internal.h"
+
+enum {
+    SILENCE_MS = 3000, // link_conf.dead_ms
+    MARGIN_MS = 1000,  // for timers of a machine that is busy
+};
 
 // Is it of use that the member comes back? A job that ends with its first failure needs only
 // those without ranks, for the worlds that ranks may still spawn.
@@ -63,6 +69,21 @@ void job_return_missing(struct job *j, uint32_t vertex, bool final)
         source_recheck(j->source);
 }
 
+// Its agent ends the ranks after the orphan grace, which counts from when it missed us: not
+// later than a heartbeat's silence after we missed it, and our link grace is over already.
+// Then they have the grace between SIGTERM and SIGKILL.
+void job_return_fence(struct job *j, uint32_t vertex)
+{
+    uint64_t orphan = j->attach->orphan_grace_ms - j->attach->link_grace_ms;
+    uint64_t until =
+        loop_now_ms() + orphan + SILENCE_MS + j->opts->grace_ms + MARGIN_MS;
+    log_debug(j->conf.log, "ranks of member %s may run for %llu ms",
+              group_at(&j->group, vertex)->member->name,
+              (unsigned long long)(until - loop_now_ms()));
+    if (until > j->fence_ms)
+        j->fence_ms = until;
+}
+
 void job_member_moved(struct job *j, uint32_t member)
 {
     struct group_member *m = &j->group.v[member];
@@ -72,7 +93,9 @@ void job_member_moved(struct job *j, uint32_t member)
     events_write(
         j->conf.events, "moved",
         json_pack("{s:s, s:s}", "member", m->member->name, "address", m->address));
-    job_return_want(j, member + 1);
+    // A healthy link is not given up for what a source says.
+    if (j->state == JOB_CONNECT || is_wanted(j, member + 1))
+        order(j, member + 1);
 }
 
 // What its ranks do not need it for, its children's ranks and spawned worlds may.

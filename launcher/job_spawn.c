@@ -141,6 +141,12 @@ static bool is_named(const struct job *j, const Muster__SpawnRequest *rq,
     return rq->n_hosts == 0;
 }
 
+static bool is_usable(const struct job *j, const Muster__SpawnRequest *rq,
+                      uint32_t member)
+{
+    return j->group.v[member].state == GROUP_ATTACHED && is_named(j, rq, member);
+}
+
 // Slots of the members that may be used, without those of ranks that run. Returns their
 // sum.
 static uint64_t free_slots(const struct job *j, const Muster__SpawnRequest *rq,
@@ -149,7 +155,7 @@ static uint64_t free_slots(const struct job *j, const Muster__SpawnRequest *rq,
     uint64_t sum = 0;
     for (uint32_t i = 0; i < j->group.n; i++) {
         m[i].name = j->roll->members[i].name;
-        m[i].slots = is_named(j, rq, i) ? slots_of(j, i) : 0;
+        m[i].slots = is_usable(j, rq, i) ? slots_of(j, i) : 0;
     }
     for (uint32_t r = 0; r < j->at->nranks; r++)
         if (!j->at->ranks[r].exited && m[j->at->ranks[r].member].slots > 0)
@@ -180,7 +186,7 @@ static int map_world(struct job *j, const Muster__SpawnRequest *rq, struct map *
     for (size_t i = 0; i < rq->n_apps; i++)
         ranks += rq->apps[i]->ranks;
     for (uint32_t i = 0; i < j->group.n; i++)
-        usable = usable || is_named(j, rq, i);
+        usable = usable || is_usable(j, rq, i);
     if (!usable || ranks == 0 || ranks > MAP_RANKS_MAX) {
         err_set(err,
                 usable ? "it wants %llu ranks"
@@ -192,7 +198,7 @@ static int map_world(struct job *j, const Muster__SpawnRequest *rq, struct map *
     if (ranks > slots) {
         tell_crowded(j, want.ranks, slots);
         for (uint32_t i = 0; i < j->group.n; i++)
-            m[i].slots = !is_named(j, rq, i)  ? 0
+            m[i].slots = !is_usable(j, rq, i) ? 0
                          : slots_of(j, i) > 0 ? slots_of(j, i)
                                               : 1;
     }

@@ -146,6 +146,12 @@ static void on_ready(struct job *j, const struct frame *f, struct group_member *
         job_event(j, JOB_EV_READY);
 }
 
+// A program that is not there, or is none, will not be there the next time.
+static bool is_mistake(int code)
+{
+    return code == 126 || code == 127;
+}
+
 static void on_failed(struct job *j, const struct frame *f, struct group_member *m)
 {
     Muster__Failed *msg = msg_unpack(f, &muster__failed__descriptor, NULL);
@@ -157,7 +163,8 @@ static void on_failed(struct job *j, const struct frame *f, struct group_member 
         CLEANUP_FREE char *why = xasprintf("member %s: %s", name, msg->text);
         job_spawn_failed(j, msg->world, code, why);
     } else if (msg != NULL && counts)
-        job_fail(j, VERDICT_LOSS, code, "member %s: %s", name, msg->text);
+        job_fail(j, is_mistake(code) ? VERDICT_ORDER : VERDICT_LOSS, code,
+                 "member %s: %s", name, msg->text);
     msg_free(msg);
 }
 
@@ -270,7 +277,7 @@ static void on_lost_below(struct job *j, const struct frame *f)
     if (m != NULL && m->vertex > f->src && m->vertex <= j->group.n &&
         tree_contains(&j->tree, f->src, m->vertex)) {
         if (m->was_attached)
-            job_member_lost(j, m->vertex, m->why);
+            job_member_lost(j, m->vertex, m->why, m->gone);
         else
             job_member_missing(j, m->vertex, m->why, m->code < 256 ? (int)m->code : 0,
                                m->final);

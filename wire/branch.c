@@ -26,7 +26,8 @@ struct child {
     struct event *retry;
     uint32_t backoff_ms;
     unsigned tries;
-    bool again; // branch_redial: no failure is the last
+    bool lost;  // once, or given up
+    bool again; // branch_redial after that: no failure is the last
 };
 
 struct branch {
@@ -100,6 +101,7 @@ static void fail_try(struct child *c, const struct err *why)
     struct branch *b = c->branch;
     bool final = c->again ? b->closing : is_final(b, why);
     c->state = final ? CHILD_GONE : CHILD_WAITING;
+    c->lost = c->lost || final;
     if (!final) {
         loop_timer_arm(c->retry, c->backoff_ms);
         c->backoff_ms =
@@ -166,6 +168,7 @@ static void on_down(void *arg, const struct err *why)
             dial_next(b);
     } else if (was == CHILD_ATTACHED) {
         c->state = CHILD_GONE;
+        c->lost = true;
         b->ops->lost(b->arg, c->vertex, &text);
     }
     leave(b);
@@ -283,6 +286,14 @@ void branch_adopt(struct branch *b, uint32_t vertex, int in, int out)
     c->link = link_over_fds(&b->conf.link, in, out, &link_ops, c);
 }
 
+static void lose_broken(struct child *c)
+{
+    ERR_AUTO err = ERR_INIT;
+    err_set_kind(&err, "LOST", 0, "its connection is lost, and its member is at %s now",
+                 member_of(c)->address);
+    on_down(c, &err);
+}
+
 static void stop_dialing(struct child *c)
 {
     struct branch *b = c->branch;
@@ -295,10 +306,12 @@ static void stop_dialing(struct child *c)
 void branch_redial(struct branch *b, uint32_t vertex)
 {
     struct child *c = &b->children[vertex - b->first];
+    if (c->state == CHILD_ATTACHED && link_get_state(c->link) == LINK_BROKEN)
+        lose_broken(c);
     if (c->state == CHILD_ATTACHED || b->closing)
         return;
     stop_dialing(c);
-    c->again = true;
+    c->again = c->lost;
     c->tries++;
     c->backoff_ms = RETRY_FIRST_MS;
     if (member_of(c)->address[0] != '\0')

@@ -26,7 +26,7 @@ struct branch_ops {
     // A direct child could not be reached. final: no further try is made.
     void (*missing)(void *arg, uint32_t vertex, const struct err *why, bool final);
     // An attached child is gone and its whole subtree is out of reach. why->kind is
-    // "CLOSED" when it left in order.
+    // "CLOSED" when it left in order, "GONE" when its program has surely ended.
     void (*lost)(void *arg, uint32_t vertex, const struct err *why);
     // Both may be NULL: an attached child lost its connection and stays attached while it
     // may come back (link.h); it has come back.
@@ -52,8 +52,9 @@ struct branch *branch_create(const struct branch_conf *conf,
 // The child `vertex` is reached over these fds (taken over) instead of being dialed; it
 // must not be attached. Also from inside missing() for that child.
 void branch_adopt(struct branch *b, uint32_t vertex, int in, int out);
-// Dial the child at the address that attach has now, unless it is attached: at once, then
-// with back-off for as long as the branch lives.
+// Dial the child at the address that attach has now, unless it is attached and connected. A
+// child that was lost is dialed until the branch ends. One whose connection is broken is
+// lost() first: whoever calls knows that it is not to be waited for.
 void branch_redial(struct branch *b, uint32_t vertex);
 // Down the tree: to every attached child for dst TREE_ALL, else towards dst. Returns -1
 // when the child on the way is not attached (the frame is dropped).

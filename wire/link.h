@@ -64,7 +64,8 @@ struct link_ops {
     // Once: refused, timed out, lost, or closed in order (why->kind is "CLOSED"). Other
     // kinds: "REFUSED_TCP" (nobody listens), "UNREACHABLE", "TIMEOUT", "KEY" (wrong key
     // on either side), "VERSION", "REFUSED" (the peer said why), "SILENT" (no
-    // heartbeat), "LOST" (closed without BYE, reset), "OVERFLOW" (the peer does not
+    // heartbeat), "LOST" (closed without BYE, reset), "GONE" (the
+    // same, and the peer's program has surely ended), "OVERFLOW" (the peer does not
     // read), "PROTOCOL", "REMOTE_EXEC_NOT_FOUND" (sshd's host has no musterd),
     // "REMOTE_EXEC" (it does not start there, or could not be brought). The text is meant
     // for the user. The owner still has to destroy the link.
