@@ -70,6 +70,8 @@ void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *he
                            true);
         return;
     }
+    bool same = memcmp(j->roll->members[vertex - 1].incarnation,
+                       hello->incarnation.data, ROLL_INCARNATION_BYTES) == 0;
     m->state = GROUP_ATTACHED;
     roll_greet(j->roll, vertex - 1, hello->incarnation.data, hello->hostname,
                hello->cpus);
@@ -80,7 +82,7 @@ void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *he
     if (j->state == JOB_CONNECT)
         connected_if_all(j);
     else
-        job_return_greet(j, vertex);
+        job_return_greet(j, vertex, same);
 }
 
 void job_member_missing(struct job *j, uint32_t vertex, const char *why, int code,

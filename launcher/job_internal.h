@@ -51,7 +51,6 @@ struct job {
     uint64_t run_ms;     // when all ranks of this attempt had been started; 0: not yet
     bool unproven;       // ranks of this attempt may still run somewhere
     uint64_t pause_ms;   // MUSTER: not before
-    uint64_t fence_ms;   // MUSTER: not before; lost agents have ended their ranks then
     uint64_t last_words_ms; // MUSTER: what old ranks still print is taken until then
     struct output *output;
     struct input *input;  // NULL: nobody gets stdin, or no rank runs yet
@@ -125,8 +124,11 @@ void job_return_missing(struct job *j, uint32_t vertex, bool final);
 void job_return_update(struct job *j, const struct members *now);
 // Ranks of the vertex may outlive its loss, as long as its agent keeps them.
 void job_return_fence(struct job *j, uint32_t vertex);
-// A member is attached again: it learns what it has missed.
-void job_return_greet(struct job *j, uint32_t vertex);
+// The latest of these times; 0: none is known.
+uint64_t job_return_fences(const struct job *j);
+// A member is attached again: it learns what it has missed. same: it is the agent that was
+// lost, which kills its old ranks before it prepares new ones.
+void job_return_greet(struct job *j, uint32_t vertex, bool same);
 // Its address on the roll is another one than before.
 void job_member_moved(struct job *j, uint32_t member);
 

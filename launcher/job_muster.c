@@ -83,17 +83,22 @@ static uint64_t left(uint64_t until_ms)
     return until_ms > now ? until_ms - now : 0;
 }
 
+static uint64_t longer_of(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 char *job_muster_text(struct job *j)
 {
     BUF_AUTO text = BUF_INIT;
+    uint64_t fence = left(job_return_fences(j)), pause = left(j->pause_ms);
     uint32_t next = j->at->number + 1;
     if (vacant(j, &text) == 0)
-        return left(j->fence_ms) > left(j->pause_ms)
-                   ? xasprintf("attempt %u begins in %.1f s, when the agents that were "
-                               "lost have ended their ranks",
-                               next, (double)left(j->fence_ms) / 1e3)
-                   : xasprintf("attempt %u begins in %.1f s", next,
-                               (double)left(j->pause_ms) / 1e3);
+        return xasprintf("attempt %u begins in %.1f s%s", next,
+                         (double)longer_of(fence, pause) / 1e3,
+                         fence > pause ? ", when the agents that were lost have ended "
+                                         "their ranks"
+                                       : "");
     CLEANUP_FREE char *who = buf_steal_str(&text);
     return xasprintf("attempt %u waits for %s", next, who);
 }
@@ -102,8 +107,9 @@ void job_muster_over(struct job *j)
 {
     BUF_AUTO text = BUF_INIT;
     if (vacant(j, &text) == 0) { // it is only the pause that is long
-        loop_timer_arm(j->wait_timer, j->opts->replace_timeout_ms + left(j->pause_ms) +
-                                          left(j->fence_ms));
+        loop_timer_arm(j->wait_timer,
+                       j->opts->replace_timeout_ms +
+                           longer_of(left(j->pause_ms), left(job_return_fences(j))));
         return;
     }
     CLEANUP_FREE char *who = buf_steal_str(&text);
@@ -120,9 +126,9 @@ static void on_muster(evutil_socket_t fd, short what, void *arg)
     if (j->state != JOB_MUSTER || vacant(j, &text) > 0)
         return;
     uint64_t words = output_is_ended(j->output) ? 0 : left(j->last_words_ms);
-    uint64_t pause = left(j->pause_ms > j->fence_ms ? j->pause_ms : j->fence_ms);
+    uint64_t pause = longer_of(left(j->pause_ms), left(job_return_fences(j)));
     if (words > 0 || pause > 0)
-        loop_timer_arm(j->muster_timer, words > pause ? words : pause);
+        loop_timer_arm(j->muster_timer, longer_of(words, pause));
     else
         job_event(j, JOB_EV_MUSTERED);
 }

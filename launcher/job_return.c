@@ -80,8 +80,16 @@ void job_return_fence(struct job *j, uint32_t vertex)
     log_debug(j->conf.log, "ranks of member %s may run for %llu ms",
               group_at(&j->group, vertex)->member->name,
               (unsigned long long)(until - loop_now_ms()));
-    if (until > j->fence_ms)
-        j->fence_ms = until;
+    job_seat(j, vertex)->fence_ms = until;
+}
+
+uint64_t job_return_fences(const struct job *j)
+{
+    uint64_t latest = 0;
+    for (uint32_t i = 0; i < j->group.n; i++)
+        if (j->at->seats[i].fence_ms > latest)
+            latest = j->at->seats[i].fence_ms;
+    return latest;
 }
 
 void job_member_moved(struct job *j, uint32_t member)
@@ -90,6 +98,7 @@ void job_member_moved(struct job *j, uint32_t member)
     if (j->branch == NULL)
         return;
     set_address(j, member);
+    job_seat(j, member + 1)->moved = true;
     events_write(
         j->conf.events, "moved",
         json_pack("{s:s, s:s}", "member", m->member->name, "address", m->address));
@@ -99,8 +108,13 @@ void job_member_moved(struct job *j, uint32_t member)
 }
 
 // What its ranks do not need it for, its children's ranks and spawned worlds may.
-void job_return_greet(struct job *j, uint32_t vertex)
+void job_return_greet(struct job *j, uint32_t vertex, bool same)
 {
+    struct job_seat *seat = job_seat(j, vertex);
+    // At the same address nobody else can have started but where the old agent has ended;
+    // sshd's agents are not alone in their pod.
+    if (same || (!seat->moved && j->via == NULL))
+        seat->fence_ms = 0;
     job_muster_check(j);
     if (!job_attempt_lives(j) || j->at->prepare == NULL)
         return;

@@ -99,3 +99,127 @@ failed() { grep -q "^muster: attempt $1 failed after .*$2" "$out"; }
   failed 3 'member train-1.*was lost.*rank 1 is'
   failed 4 'member train-4.*was lost.*rank 4 is'
 }
+
+@test "an inner pod freezes and thaws beside its replacement: its ranks end, the job goes on" {
+  agents_up 7
+  start_job 3 6 --pods 'train-[0-5].train' --slots 1 --fanout 2
+  "$podbox" freeze train-1
+  "$podbox" dns set train-1.train.default.svc.cluster.local A "$("$podbox" ip train-6)"
+  next
+  "$podbox" thaw train-1
+  wait_for 20 eval '[ -z "$(rank_pid train-1)" ]'
+  [ -n "$(rank_pid train-6)" ]
+  [ -n "$(rank_pid train-5)" ] # below it in the tree
+  kill -KILL "$(rank_pid train-5)"
+  next
+  ends_well 7
+  failed 1 'member train-1.*was lost.*rank 1 is'
+  failed 2 'rank 5 on train-5.*signal 9 (SIGKILL)'
+}
+
+@test "an inner pod is cut off and comes back: its own ranks and those below are killed first" {
+  agents_up 4
+  start_job 2 4 --pods 'train-[0-3].train' --slots 1 --fanout 1 --orphan-grace 60 --link-grace 1
+  old=$(rank_pid train-3)
+  "$podbox" cut train-1
+  wait_for 20 lead grep -q '"to": *"muster"' /tmp/events
+  [ "$(rank_pid train-3)" = "$old" ]
+  "$podbox" heal train-1
+  ends_well 4
+  failed 1 'member train-1.*was lost'
+}
+
+@test "a member without ranks goes and comes back: the job does not stop" {
+  agents_up 4
+  lead timeout 60 "$muster" run --pods 'train-[0-3].train' --slots 2 -n 4 --pmi none \
+    --link-grace 1 --events /tmp/events bash -c 'until [ -e /tmp/stop ]; do sleep 0.05; done
+      echo "rank $RANK attempt $MUSTER_ATTEMPT"' >"$out" 2>&1 3>&- &
+  job=$!
+  wait_for 20 started 4
+  "$podbox" restart train-3
+  wait_for 20 eval 'lead grep "\"lost\"" /tmp/events | grep -q train-3'
+  "$podbox" exec train-3 -d "$musterd"
+  wait_for 20 eval '[ "$(lead grep "\"attached\"" /tmp/events | grep -c train-3)" = 2 ]'
+  for i in 0 1; do "$podbox" exec "train-$i" touch /tmp/stop; done
+  ends_within 30 "$job"
+  [ "$code" = 0 ]
+  [ "$(grep -c '^rank [0-3] attempt 1$' "$out")" = 4 ]
+  grep -q 'member train-3.*no rank is gone with it' "$out"
+}
+
+started() { [ "$(lead grep -c '"event": *"started"' /tmp/events)" = "$1" ]; }
+
+@test "a container starts anew at its address; files go on, and ranks know what happened" {
+  agents_up 2
+  lead timeout 60 "$muster" run --on-failure restart --pods 'train-[0-1].train' --slots 1 \
+    --pmi none --output /tmp/o --events /tmp/events bash -c '
+      echo "attempt $MUSTER_ATTEMPT count $MUSTER_RESTART_COUNT $TORCHELASTIC_RESTART_COUNT"
+      echo "because ${MUSTER_RESTART_REASON:-of nothing}; master $MASTER_PORT"
+      [ "$MUSTER_ATTEMPT" = 2 ] || sleep 1000' >"$out" 2>&1 3>&- &
+  job=$!
+  wait_for 20 eval '[ "$(lead cat /tmp/o/rank.0.out /tmp/o/rank.1.out | wc -l)" = 4 ]'
+  "$podbox" restart train-1
+  "$podbox" exec train-1 -d "$musterd"
+  ends_within 30 "$job"
+  [ "$code" = 0 ]
+  for rank in 0 1; do
+    lead cat "/tmp/o/rank.$rank.out" >"$BATS_TEST_TMPDIR/rank"
+    [ "$(sed -n 1p "$BATS_TEST_TMPDIR/rank")" = 'attempt 1 count 0 0' ]
+    grep -q '^because of nothing; master' "$BATS_TEST_TMPDIR/rank"
+    [ "$(sed -n 3p "$BATS_TEST_TMPDIR/rank")" = 'attempt 2 count 1 1' ]
+    sed -n 4p "$BATS_TEST_TMPDIR/rank" | grep -q '^because member train-1.*was lost'
+    [ "$(grep -o 'master .*' "$BATS_TEST_TMPDIR/rank" | sort -u | wc -l)" = 2 ]
+  done
+}
+
+@test "no replacement within --replace-timeout: the first cause, who is missing, its code" {
+  agents_up 2
+  lead timeout 60 "$muster" run --on-failure restart --replace-timeout 1 --grace 1 --pods \
+    'train-[0-1].train' --slots 1 --pmi none --events /tmp/events sleep 1000 >"$out" 2>&1 3>&- &
+  job=$!
+  wait_for 20 started 2
+  kill -KILL "$(agent_pid train-1)"
+  ends_within 30 "$job"
+  [ "$code" = 125 ]
+  grep -q '^muster: member train-1.*was lost.*; attempt 2 had no member for every position' "$out"
+  grep -q '(--replace-timeout): train-1.*refused' "$out"
+}
+
+@test "interrupted while it waits for a replacement: 130 at once" {
+  agents_up 2
+  lead timeout 60 "$muster" run --on-failure restart --grace 1 --pods 'train-[0-1].train' --slots 1 \
+    --pmi none --events /tmp/events sleep 1000 >"$out" 2>&1 3>&- &
+  job=$!
+  wait_for 20 started 2
+  kill -KILL "$(agent_pid train-1)"
+  wait_for 20 lead grep -q '"to": *"muster"' /tmp/events
+  kill -INT "$(pids_of train-0 'muster run' 'timeout|bash' | head -1)"
+  ends_within 10 "$job"
+  [ "$code" = 130 ]
+}
+
+local_run() { run timeout 60 "$muster" run -n 2 --pmi none --grace 1 "$@"; }
+
+@test "budgets: --max-restarts, the same failure again, and what is never repeated" {
+  local_run --on-failure restart --max-restarts 1 --same-failures 0 sh -c 'exit $((RANK + MUSTER_ATTEMPT))'
+  [ "$status" = 2 ] || [ "$status" = 3 ]
+  [[ $output == *'it was restarted 1 times within 3600 s (--max-restarts, --restart-window)'* ]]
+  local_run --on-failure restart --same-failures 2 sh -c 'exit $((RANK * 7))'
+  [ "$status" = 7 ]
+  [[ $output == *'the same failure of the same rank ended 2 attempts in a row'* ]]
+  run -127 timeout 60 "$muster" run -n 2 --on-failure restart /no/such/program
+  [[ $output != *attempt* ]]
+  local_run --on-failure restart --timeout 0.5 sleep 1000
+  [ "$status" = 124 ]
+  [[ $output != *attempt* ]]
+  local_run sh -c 'exit 3'
+  [ "$status" = 3 ]
+  [[ $output != *attempt* ]]
+}
+
+@test "--timeout counts over attempts; the output of all of them is there" {
+  local_run --on-failure restart --healthy 0 --same-failures 0 --timeout 2 --max-restarts 1000 \
+    sh -c 'echo "attempt $MUSTER_ATTEMPT"; exit $RANK'
+  [ "$status" = 124 ]
+  grep -q '^attempt 3$' <<<"$output"
+}
