@@ -59,8 +59,9 @@ bool job_muster_is_due(struct job *j)
 
 // ---- waiting --------------------------------------------------------------------
 
-// Positions without a member that could be prepared; *text names some of them.
-static uint32_t vacant(const struct job *j, struct buf *text)
+// Positions without a member that could be prepared; *text names some of them, and with
+// `why` what is known of each.
+static uint32_t vacant(const struct job *j, bool why, struct buf *text)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < j->map.npositions; i++) {
@@ -69,11 +70,12 @@ static uint32_t vacant(const struct job *j, struct buf *text)
             continue;
         CLEANUP_FREE char *name = group_member_text(m);
         if (n++ < SHOWN)
-            buf_printf(text, "%s%s: %s", n > 1 ? "; " : "", name,
-                       m->why != NULL ? m->why : "no answer yet");
+            buf_printf(text, "%s%s", n == 1 ? "" : why ? "; " : ", ", name);
+        if (n <= SHOWN && why)
+            buf_printf(text, ": %s", m->why != NULL ? m->why : "no answer yet");
     }
     if (n > SHOWN)
-        buf_printf(text, "; and %u more", n - SHOWN);
+        buf_printf(text, " and %u more", n - SHOWN);
     return n;
 }
 
@@ -93,7 +95,7 @@ char *job_muster_text(struct job *j)
     BUF_AUTO text = BUF_INIT;
     uint64_t fence = left(job_return_fences(j)), pause = left(j->pause_ms);
     uint32_t next = j->at->number + 1;
-    if (vacant(j, &text) == 0)
+    if (vacant(j, true, &text) == 0)
         return xasprintf("attempt %u begins in %.1f s%s", next,
                          (double)longer_of(fence, pause) / 1e3,
                          fence > pause ? ", when the agents that were lost have ended "
@@ -106,7 +108,7 @@ char *job_muster_text(struct job *j)
 void job_muster_over(struct job *j)
 {
     BUF_AUTO text = BUF_INIT;
-    if (vacant(j, &text) == 0) { // it is only the pause that is long
+    if (vacant(j, true, &text) == 0) { // it is only the pause that is long
         loop_timer_arm(j->wait_timer,
                        j->opts->replace_timeout_ms +
                            longer_of(left(j->pause_ms), left(job_return_fences(j))));
@@ -123,7 +125,7 @@ static void on_muster(evutil_socket_t fd, short what, void *arg)
 {
     struct job *j = arg;
     BUF_AUTO text = BUF_INIT;
-    if (j->state != JOB_MUSTER || vacant(j, &text) > 0)
+    if (j->state != JOB_MUSTER || vacant(j, true, &text) > 0)
         return;
     uint64_t words = output_is_ended(j->output) ? 0 : left(j->last_words_ms);
     uint64_t pause = longer_of(left(j->pause_ms), left(job_return_fences(j)));
@@ -148,26 +150,26 @@ static char *make_reason(const char *text)
     return xstrndup(text, n < REASON_MAX ? n : REASON_MAX);
 }
 
+static char *next_text(double pause_s, uint32_t n, const char *who)
+{
+    return n > 0 ? xasprintf("begins when %s %s back", who, n == 1 ? "is" : "are")
+           : pause_s > 0 ? xasprintf("begins in %.1f s", pause_s)
+                         : xstrdup("begins");
+}
+
 static void tell_failure(struct job *j)
 {
     BUF_AUTO text = BUF_INIT;
-    uint32_t n = vacant(j, &text), number = j->at->number;
+    uint32_t n = vacant(j, false, &text), number = j->at->number;
+    double pause_s = (double)left(j->pause_ms) / 1e3;
     CLEANUP_FREE char *who = buf_steal_str(&text);
-    double pause = (double)left(j->pause_ms) / 1e3;
+    CLEANUP_FREE char *next = next_text(pause_s, n, who);
     events_write(j->conf.events, "attempt-failed",
                  json_pack("{s:i, s:s, s:i, s:i, s:f}", "attempt", (int)number, "cause",
                            j->reason, "code", j->reason_code, "vacant", (int)n, "pause",
-                           pause));
-    if (n > 0)
-        log_warn(j->conf.log,
-                 "attempt %u failed: %s; attempt %u begins when these are back: %s",
-                 number, j->reason, number + 1, who);
-    else if (pause > 0)
-        log_warn(j->conf.log, "attempt %u failed: %s; attempt %u begins in %.1f s",
-                 number, j->reason, number + 1, pause);
-    else
-        log_warn(j->conf.log, "attempt %u failed: %s; attempt %u begins", number,
-                 j->reason, number + 1);
+                           pause_s));
+    log_warn(j->conf.log, "attempt %u failed: %s; attempt %u %s", number, j->reason,
+             number + 1, next);
 }
 
 void job_muster_begin(struct job *j)

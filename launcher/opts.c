@@ -167,27 +167,44 @@ static void take_on_failure(struct argp_state *state, struct opts *o, const char
     o->policy.on_failure = restart ? POLICY_RESTART : POLICY_ABORT;
 }
 
-static bool take_policy(int key, char *arg, struct argp_state *state)
+// Options that are of use only with --on-failure restart.
+static bool take_restart(int key, char *arg, struct argp_state *state)
 {
     struct opts *o = state->input;
     struct policy_conf *p = &o->policy;
     switch (key) {
-    case KEY_ON_FAILURE: take_on_failure(state, o, arg); return true;
     case KEY_MAX_RESTARTS:
-        p->max_restarts = number(state, "--max-restarts", arg, 0, POLICY_RESTARTS_MAX);
+        o->restart_option = "--max-restarts";
+        p->max_restarts = number(state, o->restart_option, arg, 0, POLICY_RESTARTS_MAX);
         return true;
     case KEY_RESTART_WINDOW:
-        p->window_ms = seconds(state, "--restart-window", arg);
+        o->restart_option = "--restart-window";
+        p->window_ms = seconds(state, o->restart_option, arg);
         return true;
     case KEY_SAME_FAILURES:
-        p->same_failures = number(state, "--same-failures", arg, 0, UINT16_MAX);
+        o->restart_option = "--same-failures";
+        p->same_failures = number(state, o->restart_option, arg, 0, UINT16_MAX);
         return true;
-    case KEY_HEALTHY: p->healthy_ms = seconds(state, "--healthy", arg); return true;
+    case KEY_HEALTHY:
+        o->restart_option = "--healthy";
+        p->healthy_ms = seconds(state, o->restart_option, arg);
+        return true;
     case KEY_REPLACE_TIMEOUT:
-        o->replace_timeout_ms = seconds(state, "--replace-timeout", arg);
+        o->restart_option = "--replace-timeout";
+        o->replace_timeout_ms = seconds(state, o->restart_option, arg);
         return true;
     default: return false;
     }
+}
+
+static int check_restart(const struct opts *o)
+{
+    if (o->restart_option == NULL || o->policy.on_failure == POLICY_RESTART)
+        return 0;
+    fprintf(stderr,
+            "muster run: %s is about restarts: give --on-failure restart with it\n",
+            o->restart_option);
+    return -1;
 }
 
 static void take_stdin(struct argp_state *state, struct opts *o, const char *text)
@@ -270,9 +287,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_TIMESTAMP: o->output.timestamp = true; return 0;
     case KEY_MERGE: o->output.merge = true; return 0;
     case KEY_OUTPUT: o->output.dir = arg; return 0;
+    case KEY_ON_FAILURE: take_on_failure(state, o, arg); return 0;
     case ARGP_KEY_ARG: take_program(state, o); return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "which program? none was given"); return 0;
-    default: return take_policy(key, arg, state) ? 0 : ARGP_ERR_UNKNOWN;
+    default: return take_restart(key, arg, state) ? 0 : ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -351,7 +369,7 @@ int opts_parse(struct opts *o, int argc, char **argv, int *code)
     argv[0] = name;
     error_t rc = argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_LONG_ONLY, NULL, o);
     o->source = o->from.spec;
-    if (rc == 0 && settle_members(o) == 0 && check_via(o) == 0)
+    if (rc == 0 && settle_members(o) == 0 && check_via(o) == 0 && check_restart(o) == 0)
         return 0;
     *code = 125;
     return -1;

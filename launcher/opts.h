@@ -19,19 +19,21 @@ struct opts {
     uint32_t members;          // --members: how many the group has; 0: not said
     struct map_request map;
     struct via_opts via;
-    const char *key;             // --key: key ring directory; NULL: the default
-    const char *events;          // --events
-    const char *wdir;            // --wdir
-    const char *pmi;             // --pmi: "auto", "pmix", "pmi1" or "none"
-    struct strv env;             // -x: NAME=VALUE
-    uint32_t input;              // --stdin, as Prepare.input
-    struct output_style output;  // --tag-output and its kin
-    uint32_t wait_ms;            // --wait: bound for finding and connecting members
-    uint32_t grace_ms;           // --grace: SIGTERM to SIGKILL
-    uint32_t orphan_grace_ms;    // --orphan-grace
-    uint32_t link_grace_ms;      // --link-grace; no more than the orphan grace counts
-    uint32_t timeout_ms;         // --timeout: of the ranks' run; 0: none
-    struct policy_conf policy;   // --on-failure and its kin
+    const char *key;            // --key: key ring directory; NULL: the default
+    const char *events;         // --events
+    const char *wdir;           // --wdir
+    const char *pmi;            // --pmi: "auto", "pmix", "pmi1" or "none"
+    struct strv env;            // -x: NAME=VALUE
+    uint32_t input;             // --stdin, as Prepare.input
+    struct output_style output; // --tag-output and its kin
+    uint32_t wait_ms;           // --wait: bound for finding and connecting members
+    uint32_t grace_ms;          // --grace: SIGTERM to SIGKILL
+    uint32_t orphan_grace_ms;   // --orphan-grace
+    uint32_t link_grace_ms;     // --link-grace; no more than the orphan grace counts
+    uint32_t timeout_ms;        // --timeout: of the ranks' run; 0: none
+    struct policy_conf policy;  // --on-failure and its kin
+    const char
+        *restart_option; // the last of those that need --on-failure restart; NULL
     uint32_t replace_timeout_ms; // --replace-timeout
     uint32_t fanout;
     bool quiet, verbose;

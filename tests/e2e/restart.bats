@@ -100,6 +100,40 @@ failed() { grep -q "^muster: attempt $1 failed after .*$2" "$out"; }
   failed 4 'member train-4.*was lost.*rank 4 is'
 }
 
+@test "a headless Service: a pod is replaced, and meanwhile another one's agent dies" {
+  agents_up 3
+  start_job 3 3 --dns train --members 3 --slots 1
+  kill -KILL "$(rank_pid train-2)"
+  next
+  "$podbox" replace train-1
+  wait_for 20 eval '[ "$(lead grep -c "\"to\": *\"muster\"" /tmp/events)" = 2 ]'
+  kill -KILL "$(agent_pid train-2)"
+  "$podbox" exec train-1 -d "$musterd"
+  "$podbox" exec train-2 -d "$musterd"
+  next
+  ends_well 3
+  failed 2 'member train-1.*was lost'
+}
+
+@test "while the ranks are stopped for one failure, an agent dies" {
+  agents_up 2
+  lead timeout 60 "$muster" run --on-failure restart --pods 'train-[0-1].train' --slots 1 \
+    --grace 30 --pmi none --events /tmp/events bash -c '
+      [ "$MUSTER_ATTEMPT" = 1 ] || exit 0
+      [ "$RANK" = 1 ] || exit 3
+      trap "" TERM; touch /tmp/trapped; while :; do sleep 0.1; done' >"$out" 2>&1 3>&- &
+  job=$!
+  wait_for 20 lead grep -q '"to": *"stop"' /tmp/events
+  wait_for 20 "$podbox" exec train-1 test -e /tmp/trapped
+  kill -KILL "$(agent_pid train-1)"
+  "$podbox" exec train-1 -d "$musterd"
+  ends_within 20 "$job"
+  [ "$code" = 0 ]
+  # The exit code, or the loss that came right behind it and may have been its reason.
+  grep -q '^muster: ended well at attempt 2, after 1 restart' "$out"
+  wait_for 5 eval '[ -z "$(pids_of train-1 trapped)" ]'
+}
+
 @test "an inner pod freezes and thaws beside its replacement: its ranks end, the job goes on" {
   agents_up 7
   start_job 3 6 --pods 'train-[0-5].train' --slots 1 --fanout 2
@@ -212,6 +246,9 @@ local_run() { run timeout 60 "$muster" run -n 2 --pmi none --grace 1 "$@"; }
   local_run --on-failure restart --timeout 0.5 sleep 1000
   [ "$status" = 124 ]
   [[ $output != *attempt* ]]
+  local_run --max-restarts 3 true
+  [ "$status" = 125 ]
+  [[ $output == *'--max-restarts is about restarts: give --on-failure restart with it'* ]]
   local_run sh -c 'exit 3'
   [ "$status" = 3 ]
   [[ $output != *attempt* ]]
@@ -222,4 +259,13 @@ local_run() { run timeout 60 "$muster" run -n 2 --pmi none --grace 1 "$@"; }
     sh -c 'echo "attempt $MUSTER_ATTEMPT"; exit $RANK'
   [ "$status" = 124 ]
   grep -q '^attempt 3$' <<<"$output"
+}
+
+@test "ranks that spawn start again, and spawn again" {
+  run timeout 60 "$muster" run -n 2 --on-failure restart --grace 1 bash -c "
+    [ \$MUSTER_ATTEMPT = 1 ] && exec $mpi/spawn 2 die; exec $mpi/spawn 2"
+  [ "$status" = 0 ]
+  grep -q '^muster: attempt 1 failed after .*rank 0 of spawned world 1.*exit code 5' <<<"$output"
+  [ "$(grep -c '^together 4$' <<<"$output")" = 2 ]
+  [[ $output != *lost* ]]
 }
