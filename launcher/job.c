@@ -81,6 +81,7 @@ static void enter_prepare(struct job *j)
         output_again(j->output, j->at->nranks);
     else
         job_output_start(j);
+    job_roll_push(j);
     job_send(j, FRAME_PREPARE, TREE_ALL, &j->at->prepare->base);
 }
 
@@ -162,13 +163,18 @@ static void enter_drain(struct job *j)
 static void enter_close(struct job *j)
 {
     job_wait_end(j);
-    source_destroy(j->source);
-    j->source = NULL;
+    job_roll_end(j);
     if (j->branch != NULL)
         branch_close(j->branch);
     loop_timer_arm(j->stop_timer, CLOSE_BOUND_MS);
     if (j->branch == NULL || branch_attached(j->branch) == 0)
         job_event(j, JOB_EV_CLOSED);
+}
+
+static void enter_connect(struct job *j)
+{
+    job_roll_follow(j);
+    job_connect_start(j);
 }
 
 // What the rank that was the cause said last: told with the cause.
@@ -198,7 +204,7 @@ static void enter_done(struct job *j)
 static void enter(struct job *j)
 {
     switch (j->state) {
-    case JOB_CONNECT: job_connect_start(j); break;
+    case JOB_CONNECT: enter_connect(j); break;
     case JOB_MUSTER: job_muster_begin(j); break;
     case JOB_PREPARE: enter_prepare(j); break;
     case JOB_START: enter_start(j); break;
@@ -336,7 +342,7 @@ void job_destroy(struct job *j)
     msg_free(j->via_msg);
     if (j->local_agent > 0)
         local_agent_end(j->local_agent);
-    source_destroy(j->source);
+    job_roll_end(j);
     input_destroy(j->input);
     output_destroy(j->output);
     job_attempt_destroy(j->at);
@@ -385,9 +391,9 @@ bool job_output_is_left(const struct job *j)
     return j->gave_up || j->interrupts > 0;
 }
 
-bool job_line_is_open(const struct job *j)
+bool job_wants_newline(struct job *j)
 {
-    return j->output != NULL && output_is_unfinished(j->output);
+    return j->output != NULL && output_wants_newline(j->output);
 }
 
 int job_code(const struct job *j)

@@ -58,7 +58,7 @@ static void on_update(void *arg, const struct members *members)
     MEMBERS_AUTO all = MEMBERS_INIT;
     ERR_AUTO err = ERR_INIT;
     if (j->state != JOB_DISCOVER) {
-        job_return_update(j, members);
+        job_roll_update(j, members);
         return;
     }
     members_copy(&all, members);
@@ -81,10 +81,10 @@ static void on_update(void *arg, const struct members *members)
 static void on_source_failed(void *arg, const struct err *err)
 {
     struct job *j = arg;
-    if (j->state != JOB_DISCOVER)
-        log_warn(j->conf.log, "%s; the members stay as they were found", err_text(err));
-    else
+    if (j->state == JOB_DISCOVER)
         job_fail(j, VERDICT_ORDER, VERDICT_OWN_FAILURE, "%s", err_text(err));
+    else
+        log_warn(j->conf.log, "%s; the members stay as they were found", err_text(err));
 }
 
 int job_discover_start(struct job *j, struct err *err)

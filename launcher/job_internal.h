@@ -31,8 +31,12 @@ struct job {
     char *key; // of the job: the id in hexadecimal
 
     struct source *source;
-    bool warned; // the source's warnings were told
-    bool local;  // one member, this machine, reached over a socketpair
+    bool warned;           // the source's warnings were told
+    struct follow *follow; // of a hostfile, from connect on; NULL: source goes on
+    struct watch *watch;
+    struct event *recheck; // asks for names again; NULL: needless
+    bool roll_pushed;      // agents have a roll, and get each new one
+    bool local;            // one member, this machine, reached over a socketpair
     pid_t local_agent;
     Muster__Via *via_msg; // until it is the Attach's; NULL: agents listen
     struct via *via;      // made of it
@@ -87,6 +91,13 @@ void job_stopped(struct job *j);
 // job_discover.c: the way to a whole group.
 int job_discover_start(struct job *j, struct err *err);
 
+// job_roll.c: the roll, kept up from connect on.
+void job_roll_follow(struct job *j);
+void job_roll_update(struct job *j, const struct members *now);
+// To all agents that are attached; before each PREPARE, and after each change.
+void job_roll_push(struct job *j);
+void job_roll_end(struct job *j);
+
 // job_connect.c: the way to attached members.
 void job_connect_start(struct job *j);
 // gone: its agent has surely ended, and its ranks with it.
@@ -120,8 +131,6 @@ void job_muster_tell(struct job *j);
 void job_return_want(struct job *j, uint32_t vertex);
 // It could not be reached. final: whose child it is does not try again by itself.
 void job_return_missing(struct job *j, uint32_t vertex, bool final);
-// What the source says of members that are known.
-void job_return_update(struct job *j, const struct members *now);
 // Ranks of the vertex may outlive its loss, as long as its agent keeps them.
 void job_return_fence(struct job *j, uint32_t vertex);
 // The latest of these times; 0: none is known.

@@ -94,14 +94,10 @@ uint64_t job_return_fences(const struct job *j)
 
 void job_member_moved(struct job *j, uint32_t member)
 {
-    struct group_member *m = &j->group.v[member];
     if (j->branch == NULL)
         return;
     set_address(j, member);
     job_seat(j, member + 1)->moved = true;
-    events_write(
-        j->conf.events, "moved",
-        json_pack("{s:s, s:s}", "member", m->member->name, "address", m->address));
     // A healthy link is not given up for what a source says.
     if (j->state == JOB_CONNECT || is_wanted(j, member + 1))
         order(j, member + 1);
@@ -118,23 +114,7 @@ void job_return_greet(struct job *j, uint32_t vertex, bool same)
     job_muster_check(j);
     if (!job_attempt_lives(j) || j->at->prepare == NULL)
         return;
+    job_roll_push(j); // its agent may be a new one
     job_send(j, FRAME_PREPARE, vertex, &j->at->prepare->base);
     job_spawn_resend(j, vertex);
-}
-
-// Whom it does not list keeps its address: a pod that is being replaced is in no Service.
-void job_return_update(struct job *j, const struct members *now)
-{
-    for (size_t i = 0; i < now->n && j->roll != NULL; i++) {
-        const struct member *m = &now->v[i];
-        long at = members_find(&j->group.members, m->name, strlen(m->name));
-        char address[sizeof j->roll->members->address];
-        members_address(m, address, sizeof address);
-        if (at < 0 || address[0] == '\0' ||
-            strcmp(address, j->roll->members[at].address) == 0)
-            continue;
-        memcpy(j->roll->members[at].address, address, sizeof address);
-        j->roll->generation++;
-        job_member_moved(j, (uint32_t)at);
-    }
 }
