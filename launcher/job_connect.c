@@ -6,6 +6,7 @@
 #include "common/loop.h"
 #include "common/mem.h"
 #include "hostfile/ownaddr.h"
+#include "hostfile/source.h"
 #include "launcher/input.h"
 #include "launcher/job_internal.h"
 #include "launcher/job_plan.h"
@@ -146,8 +147,10 @@ static void tell_loss(struct job *j, uint32_t member, const char *why)
     }
     CLEANUP_FREE char *ranks = ranks_text(j, member);
     job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE,
-             "member %s was lost: %s; %s gone with it; look at the pod and its musterd",
-             name, why, ranks);
+             "member %s was lost: %s; %s gone with it%s", name, why, ranks,
+             j->opts->policy.on_failure == POLICY_ABORT
+                 ? "; look at the pod and its musterd"
+                 : "");
 }
 
 static void lose_one(struct job *j, uint32_t vertex, const char *why, bool gone)
@@ -235,6 +238,8 @@ static void on_broken(void *arg, uint32_t vertex, const struct err *why)
     const struct group_member *m = group_at(&j->group, vertex);
     log_debug(j->conf.log, "member %s: connection lost: %s; it is dialed again",
               m->member->name, err_text(why));
+    if (j->source != NULL && j->opts->policy.on_failure == POLICY_RESTART)
+        source_recheck(j->source); // it may have been replaced
     events_write(j->conf.events, "link-broken",
                  json_pack("{s:s, s:s, s:s}", "member", m->member->name, "address",
                            m->address, "why", err_text(why)));

@@ -11,6 +11,7 @@
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
+#include "hostfile/hostname.h"
 #include "hostfile/source.h"
 #include "launcher/job_internal.h"
 
@@ -71,12 +72,17 @@ void job_return_missing(struct job *j, uint32_t vertex, bool final)
 
 // Its agent ends the ranks after the orphan grace, which counts from when it missed us: not
 // later than a heartbeat's silence after we missed it, and our link grace is over already.
-// Then they have the grace between SIGTERM and SIGKILL.
-void job_return_fence(struct job *j, uint32_t vertex)
+// Then they have the grace between SIGTERM and SIGKILL. sshd's agents know no graces.
+static uint64_t outlive_ms(const struct job *j)
 {
     uint64_t orphan = j->attach->orphan_grace_ms - j->attach->link_grace_ms;
-    uint64_t until =
-        loop_now_ms() + orphan + SILENCE_MS + j->opts->grace_ms + MARGIN_MS;
+    uint64_t graces = j->via == NULL ? orphan + j->opts->grace_ms : 0;
+    return graces + SILENCE_MS + MARGIN_MS;
+}
+
+void job_return_fence(struct job *j, uint32_t vertex)
+{
+    uint64_t until = loop_now_ms() + outlive_ms(j);
     log_debug(j->conf.log, "ranks of member %s may run for %llu ms",
               group_at(&j->group, vertex)->member->name,
               (unsigned long long)(until - loop_now_ms()));
@@ -103,13 +109,23 @@ void job_member_moved(struct job *j, uint32_t member)
         order(j, member + 1);
 }
 
+// Can the agent that was lost not run any more, now that another one has come? At its address
+// it can not (but sshd's agents are not alone there). Nor where its name has another address:
+// Kubernetes replaces a pod that it cannot ask in minutes only, and the fence is shorter.
+// An address that a file puts in the place of another says nothing.
+static bool has_ended(const struct job *j, uint32_t vertex)
+{
+    struct sockaddr_storage unused;
+    const char *name = j->roll->members[vertex - 1].name;
+    bool is_address = hostname_literal(name, strlen(name), &unused);
+    return j->via == NULL && !(job_seat(j, vertex)->moved && is_address);
+}
+
 // What its ranks do not need it for, its children's ranks and spawned worlds may.
 void job_return_greet(struct job *j, uint32_t vertex, bool same)
 {
     struct job_seat *seat = job_seat(j, vertex);
-    // At the same address nobody else can have started but where the old agent has ended;
-    // sshd's agents are not alone in their pod.
-    if (same || (!seat->moved && j->via == NULL))
+    if (same || has_ended(j, vertex))
         seat->fence_ms = 0;
     job_muster_check(j);
     if (!job_attempt_lives(j) || j->at->prepare == NULL)

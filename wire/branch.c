@@ -289,8 +289,10 @@ void branch_adopt(struct branch *b, uint32_t vertex, int in, int out)
 static void lose_broken(struct child *c)
 {
     ERR_AUTO err = ERR_INIT;
-    err_set_kind(&err, "LOST", 0, "its connection is lost, and its member is at %s now",
-                 member_of(c)->address);
+    err_set_kind(
+        &err, "LOST", 0,
+        "its connection is broken, and it has another address now (its pod was "
+        "replaced)");
     on_down(c, &err);
 }
 
