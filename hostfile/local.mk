@@ -29,6 +29,7 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/members.c %D%/members.h \
 	%D%/names.c %D%/names.h \
 	%D%/natural.c %D%/natural.h \
+	%D%/near.c %D%/near.h \
 	%D%/openmpi.c %D%/openmpi.h \
 	%D%/ownaddr.c %D%/ownaddr.h \
 	%D%/place.c %D%/place.h \
@@ -36,6 +37,7 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/ranges.c %D%/ranges.h \
 	%D%/resolvconf.c %D%/resolvconf.h \
 	%D%/resolver.c %D%/resolver.h \
+	%D%/rewrite.c %D%/rewrite.h \
 	%D%/roll.c %D%/roll.h \
 	%D%/slurm.c %D%/slurm.h \
 	%D%/slurp.c %D%/slurp.h \
