@@ -2,6 +2,7 @@ man_pages_scd = \
 	%D%/muster-hostfile.1.scd \
 	%D%/muster-keygen.1.scd \
 	%D%/muster-mpi.7.scd \
+	%D%/muster-replace.1.scd \
 	%D%/muster-roll.1.scd \
 	%D%/muster-run.1.scd \
 	%D%/muster-sidecar.8.scd \
@@ -12,6 +13,7 @@ man_MANS = \
 	%D%/muster-hostfile.1 \
 	%D%/muster-keygen.1 \
 	%D%/muster-mpi.7 \
+	%D%/muster-replace.1 \
 	%D%/muster-roll.1 \
 	%D%/muster-run.1 \
 	%D%/muster-sidecar.8 \

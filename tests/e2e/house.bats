@@ -111,6 +111,7 @@ manual_names() {
     manual_names man/musterd.8.scd agent/opts.c
     manual_names man/muster-roll.1.scd launcher/cmd_roll.c
     manual_names man/muster-hostfile.1.scd launcher/cmd_hostfile.c
+    manual_names man/muster-replace.1.scd launcher/cmd_replace.c
     manual_names man/muster-sidecar.8.scd sidecar/opts.c hostfile/source_opts.c
 }
 
