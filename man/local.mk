@@ -1,4 +1,5 @@
 man_pages_scd = \
+	%D%/muster.1.scd \
 	%D%/muster-hostfile.1.scd \
 	%D%/muster-keygen.1.scd \
 	%D%/muster-mpi.7.scd \
@@ -10,6 +11,7 @@ man_pages_scd = \
 EXTRA_DIST += $(man_pages_scd)
 if HAVE_SCDOC
 man_MANS = \
+	%D%/muster.1 \
 	%D%/muster-hostfile.1 \
 	%D%/muster-keygen.1 \
 	%D%/muster-mpi.7 \
