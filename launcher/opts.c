@@ -115,8 +115,11 @@ static void forward(struct argp_state *state, struct opts *o, const char *text)
         strv_putenv(&o->env, text);
         return;
     }
-    const char *value = getenv(text);
-    if (value == NULL)
+    const char *value = getenv(text), *comma = strchr(text, ',');
+    if (value == NULL && comma != NULL)
+        argp_error(state, "-x %s: one name each, such as -x %.*s -x %s", text,
+                   (int)(comma - text), text, comma + 1);
+    else if (value == NULL)
         argp_error(state, "-x %s: not set in this environment; give -x %s=VALUE", text,
                    text);
     else
@@ -171,7 +174,10 @@ static void refuse_host(struct argp_state *state, const struct opts *o,
 
 static void take_program(struct argp_state *state, struct opts *o)
 {
-    refuse_host(state, o, state->argv[state->next - 1]);
+    const char *program = state->argv[state->next - 1];
+    if (program[0] == '\0')
+        argp_error(state, "the program's name is empty (a variable that is not set?)");
+    refuse_host(state, o, program);
     o->argv = &state->argv[state->next - 1];
     o->argc = state->argc - state->next + 1;
     state->next = state->argc;
@@ -214,6 +220,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_MERGE: o->output.merge = true; return 0;
     case KEY_OUTPUT: o->output.dir = arg; return 0;
     case ARGP_KEY_ARG: take_program(state, o); return 0;
+    case ARGP_KEY_END:
+        if (o->quiet && o->verbose)
+            argp_error(state, "-q and -v contradict each other: give one of the two");
+        return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "which program? none was given"); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
