@@ -8,3 +8,7 @@ tests_unit_test_proc_SOURCES = %D%/test_proc.c
 tests_unit_test_proc_LDADD = $(COMMON_LIBS) $(UNIT_LIBS)
 tests_unit_test_sha256_SOURCES = %D%/test_sha256.c
 tests_unit_test_sha256_LDADD = $(COMMON_LIBS) $(UNIT_LIBS)
+check_PROGRAMS += tests/unit/test_putfile
+TESTS += tests/unit/test_putfile
+tests_unit_test_putfile_SOURCES = %D%/test_putfile.c
+tests_unit_test_putfile_LDADD = $(COMMON_LIBS) $(UNIT_LIBS)
