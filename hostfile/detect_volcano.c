@@ -63,7 +63,8 @@ static char *some_hosts(const struct detect_look *l)
 {
     for (char *const *e = l->view->env; *e != NULL; e++) {
         const char *equal = strchr(*e, '='), *behind = strstr(*e, "_HOSTS=");
-        if (strncmp(*e, "VC_", 3) == 0 && behind != NULL && behind < equal)
+        if (strncmp(*e, "VC_", 3) == 0 && behind != NULL && behind < equal &&
+            equal[1] != '\0')
             return xstrndup(*e, (size_t)(equal - *e));
     }
     return NULL;
