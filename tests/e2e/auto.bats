@@ -146,3 +146,26 @@ runs_on() {
   [ "$where" = lm-worker-1 ]
   [ "$line" = 'source: DeepSpeed hostfile /job/hostfile (found there)' ]
 }
+
+waits_for() { grep -qF "$1" "$BATS_TEST_TMPDIR/err"; }
+
+@test "case cfg-04: a hostfile that is replaced while the launcher waits is read once more" {
+  files group hostfile 'a.ring\nz.ring\n'
+  pods a,b ring --volume group:/etc/group-of-pods
+  in_pod a "$muster" run --pmi none --ppn 1 --wait 25 --events /tmp/events \
+    --hostfile /etc/group-of-pods/hostfile sh -c 'echo "$RANK $(hostname)"' \
+    >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" 3>&- &
+  local launcher=$! before after
+  before=$(sha256sum <"$BATS_TEST_TMPDIR/group/hostfile" | cut -d' ' -f1)
+  wait_for 20 waits_for 'z.ring: NXDOMAIN'
+  files group hostfile 'b.ring\n'
+  after=$(sha256sum <"$BATS_TEST_TMPDIR/group/hostfile" | cut -d' ' -f1)
+  ends_within 20 "$launcher"
+  [ "$code" = 0 ]
+  [ "$(cat "$BATS_TEST_TMPDIR/out")" = '0 b' ]
+  # each list is that of its read: two members before, one after
+  in_pod a grep '"event":"members"' /tmp/events >"$BATS_TEST_TMPDIR/lists"
+  [ "$(grep -cF "\"known\":2,\"found\":1,\"sha256\":\"$before\"" "$BATS_TEST_TMPDIR/lists")" -ge 1 ]
+  grep -F "\"known\":1,\"found\":1,\"sha256\":\"$after\"" "$BATS_TEST_TMPDIR/lists"
+  ! grep -vE "\"known\":(2,.*$before|1,.*$after)" "$BATS_TEST_TMPDIR/lists"
+}
