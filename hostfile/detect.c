@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "common/mem.h"
 #include "hostfile/detect_impl.h"
@@ -54,6 +55,9 @@ int detect_hostfile(const struct detect_look *l, const char *path, struct err *e
     BUF_AUTO text = BUF_INIT;
     ERR_AUTO why = ERR_INIT;
     CLEANUP_FREE char *whole = xasprintf("%s%s", l->view->root, path);
+    struct stat st;
+    if (stat(whole, &st) == 0 && S_ISFIFO(st.st_mode))
+        return DETECT_FILE; // can be read once, by the source
     if (slurp(whole, &text, &why) == 0)
         return mark_is_there((const char *)buf_data(&text), buf_len(&text))
                    ? DETECT_OWN_FILE

@@ -51,6 +51,23 @@ runs_on() {
   where=$(sort -n <<<"$output" | cut -d' ' -f2 | paste -sd,)
 }
 
+@test "nothing says which group this is: this machine, or an error" {
+  run --separate-stderr "$muster" run --pmi none -n 1 echo here
+  [ "$status" = 0 ] && [ "$output" = here ] && [ -z "$stderr" ]
+  run --separate-stderr env KUBERNETES_SERVICE_HOST=10.96.0.1 "$muster" run --pmi none -n 1 echo here
+  [ "$status" = 0 ] && [ "$output" = here ] && [[ "$stderr" == 'muster: source: this machine; '* ]]
+  run --separate-stderr env KUBERNETES_SERVICE_HOST=10.96.0.1 "$muster" run --quiet --pmi none -n 1 true
+  [ "$status" = 0 ] && [ -z "$stderr" ]
+  run "$muster" run --auto true
+  [ "$status" = 125 ] && [[ "$output" == *'--auto: nothing here says'*'--hostfile'*'--local'* ]]
+  run "$sidecar" --once --write "plain:$BATS_TEST_TMPDIR/hostfile"
+  [ "$status" = 125 ] && [[ "$output" == *'no source: nothing here says'*'--hostfile'* ]]
+  run "$sidecar" --once --local --write "plain:$BATS_TEST_TMPDIR/hostfile"
+  [ "$status" = 125 ] && [[ "$output" == *'--local: this machine alone is no group'* ]]
+  run "$muster" run --auto --dns train true
+  [ "$status" = 125 ] && [[ "$output" == *'--auto and --dns train: the members come from one source'* ]]
+}
+
 @test "LeaderWorkerSet" {
   pods train-0,train-0-1,train-0-2 train --env LWS_LEADER_ADDRESS=train-0.train.default \
     --env LWS_GROUP_SIZE=3 --env 'LWS_WORKER_INDEX={index}'

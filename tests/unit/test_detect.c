@@ -1,10 +1,12 @@
 // Which group a pod is in: each system with exactly the environment and files it gives.
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/mem.h"
 #include "common/strv.h"
@@ -512,6 +514,23 @@ Test(detect, a_hostfile_that_cannot_be_read_is_told)
     cr_assert_eq(look(&p, 0), -1);
     cr_assert_not_null(strstr(err_text(&p.err), "/job/hostfile: HF_NOT_A_FILE"), "%s",
                        err_text(&p.err));
+    end(&p);
+}
+
+// What a pipe holds is left for the source.
+Test(detect, a_pipe_is_not_read, .timeout = 30)
+{
+    struct pod p;
+    begin(&p, "shell", NULL);
+    CLEANUP_FREE char *pipe = xasprintf("%s/pipe", p.root);
+    cr_assert_eq(mkfifo(pipe, 0600), 0);
+    CLEANUP_CLOSE int fd = open(pipe, O_RDWR);
+    cr_assert_eq(write(fd, "a:2\n", 4), 4);
+    set(&p, "HYDRA_HOST_FILE", "/pipe");
+    cr_assert_eq(look(&p, 0), 0, "%s", err_text(&p.err));
+    expect(&p, SOURCE_HOSTFILE, "/pipe", "MPI hostfile /pipe (HYDRA_HOST_FILE)");
+    char text[8];
+    cr_assert_eq(read(fd, text, sizeof text), 4);
     end(&p);
 }
 
