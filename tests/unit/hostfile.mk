@@ -1,6 +1,7 @@
 HOSTFILE_TESTS = \
 	tests/unit/test_cmd_roll \
 	tests/unit/test_detect \
+	tests/unit/test_detect_hostfile \
 	tests/unit/test_dialects \
 	tests/unit/test_dns \
 	tests/unit/test_etchosts \
@@ -49,8 +50,11 @@ tests_unit_test_roll_SOURCES = %D%/test_roll.c
 tests_unit_test_roll_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_source_SOURCES = %D%/test_source.c %D%/fakedns.c %D%/fakedns.h
 tests_unit_test_source_LDADD = $(HOSTFILE_TEST_LIBS)
-tests_unit_test_detect_SOURCES = %D%/test_detect.c
+tests_unit_test_detect_SOURCES = %D%/test_detect.c %D%/paper_pod.c %D%/paper_pod.h
 tests_unit_test_detect_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_detect_hostfile_SOURCES = %D%/test_detect_hostfile.c %D%/paper_pod.c \
+	%D%/paper_pod.h
+tests_unit_test_detect_hostfile_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_dialects_SOURCES = %D%/test_dialects.c
 tests_unit_test_dialects_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_filter_SOURCES = %D%/test_filter.c
