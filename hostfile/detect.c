@@ -8,6 +8,7 @@
 #include "common/mem.h"
 #include "hostfile/detect_impl.h"
 #include "hostfile/dialect.h"
+#include "hostfile/hostname.h"
 #include "hostfile/hostword.h"
 #include "hostfile/mark.h"
 #include "hostfile/slurp.h"
@@ -41,6 +42,15 @@ int detect_number(const struct detect_look *l, const char *name, long least, lon
     err_set(err, "%s is '%s', not a whole number from %ld to %ld", name, text, least,
             most);
     return -1;
+}
+
+int detect_check_name(const char *name, const char *value, struct err *err)
+{
+    const struct place at = {.file = name, .column = 1};
+    size_t len = strlen(value);
+    return place_check_bytes(&at, value, len, err) < 0
+               ? -1
+               : hostname_check(value, len, &at, err);
 }
 
 static void read_file(const struct detect_view *view, const char *path, struct buf *out)

@@ -24,6 +24,8 @@ detector detect_job, detect_statefulset;
 
 // NULL: not set, or empty.
 const char *detect_getenv(const struct detect_look *l, const char *name);
+// Does the variable's value name a host? -1 with err: it cannot.
+int detect_check_name(const char *name, const char *value, struct err *err);
 // A number from `least` to `most` (-1 with err: "NAME is 'x', not ..."); 0: *n is `unset`
 // when the variable is not set.
 int detect_number(const struct detect_look *l, const char *name, long least, long most,

@@ -27,6 +27,8 @@ static int read_env(const struct detect_look *l, struct group *g, struct err *er
                 g->leader != NULL ? "LWS_GROUP_SIZE" : address_name);
         return -1;
     }
+    if (detect_check_name(address_name, g->leader, err) < 0)
+        return -1;
     g->len = strcspn(g->leader, ".");
     if (g->len == 0 || g->leader[g->len] == '\0' || g->leader[g->len + 1] == '\0' ||
         hostname_literal(g->leader, strlen(g->leader), &literal)) {

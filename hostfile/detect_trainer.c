@@ -54,6 +54,7 @@ int detect_trainer(const struct detect_look *l, struct detected *out, struct err
     if (master == NULL && detect_getenv(l, "PET_NODE_RANK") == NULL)
         return 0;
     if (check_whole(l, err) < 0 || master == NULL ||
+        detect_check_name(master_name, master, err) < 0 ||
         detect_number(l, "PET_NNODES", 1, DETECT_MEMBERS_MAX, 0, &n, err) < 0 ||
         detect_number(l, "PET_NODE_RANK", 0, n - 1, -1, &rank, err) < 0 ||
         detect_number(l, "JOB_COMPLETION_INDEX", 0, DETECT_MEMBERS_MAX - 1, rank,

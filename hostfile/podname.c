@@ -21,6 +21,19 @@ static const char *behind_host(const char *whole, const char *host)
     return begins ? whole + n + 1 : NULL;
 }
 
+// Labels with dots between them, of what DNS names in Kubernetes are made of.
+static bool is_name(const char *s)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-";
+    for (;; s++) {
+        size_t n = strspn(s, letters);
+        s += n;
+        if (n == 0 || *s != '.')
+            return n > 0 && *s == '\0';
+    }
+}
+
 // "SUBDOMAIN.NAMESPACE.svc..."
 static bool is_service(const char *name)
 {
@@ -39,7 +52,7 @@ static void take_line(struct podname *p, const char *hostname, char *line)
     while ((host = strtok_r(NULL, blanks, &rest)) != NULL) {
         const char *service = behind_host(whole, host);
         bool own = strcasecmp(hostname, host) == 0 || strcasecmp(hostname, whole) == 0;
-        if (service == NULL || !own || !is_service(service))
+        if (service == NULL || !own || !is_name(whole) || !is_service(service))
             continue;
         free(p->host);
         p->host = xstrdup(host);

@@ -1,6 +1,7 @@
 // Which group a pod is in: each system with exactly the environment that it gives.
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "common/mem.h"
 #include "paper_pod.h"
@@ -91,6 +92,10 @@ Test(detect, lws_by_halves_or_wrong)
     paper_pod_expect_error(&p, 0,
                            "LWS_GROUP_SIZE is set and LWS_LEADER_ADDRESS is not: "
                            "LeaderWorkerSet sets both");
+    paper_pod_set(&p, "LWS_LEADER_ADDRESS", "a,b.train.default");
+    cr_assert_eq(paper_pod_look(&p, 0), -1);
+    cr_assert_not_null(strstr(err_text(&p.err), "LWS_LEADER_ADDRESS:2: HF_BAD_NAME"),
+                       "%s", err_text(&p.err));
     paper_pod_set(&p, "LWS_LEADER_ADDRESS", "10.0.0.5");
     paper_pod_expect_error(
         &p, 0,
