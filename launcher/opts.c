@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/mem.h"
+#include "common/seconds.h"
 #include "config.h"
 #include "hostfile/source_opts.h"
 #include "launcher/foreign_opts.h"
@@ -97,11 +98,10 @@ static uint32_t number(struct argp_state *state, const char *option, const char 
 
 static uint32_t seconds(struct argp_state *state, const char *option, const char *text)
 {
-    char *end;
-    double v = strtod(text, &end);
-    if (end == text || *end != '\0' || !(v >= 0 && v <= 1e6))
-        argp_error(state, "%s %s: give seconds, 0 to 1000000", option, text);
-    return (uint32_t)(v * 1000 + 0.999); // 0 alone is 0
+    uint32_t ms = 0;
+    if (!seconds_parse(text, &ms))
+        argp_error(state, "%s %s: give seconds, 0 to %d", option, text, SECONDS_MAX);
+    return ms;
 }
 
 static void forward(struct argp_state *state, struct opts *o, const char *text)

@@ -12,3 +12,7 @@ check_PROGRAMS += tests/unit/test_putfile
 TESTS += tests/unit/test_putfile
 tests_unit_test_putfile_SOURCES = %D%/test_putfile.c
 tests_unit_test_putfile_LDADD = $(COMMON_LIBS) $(UNIT_LIBS)
+check_PROGRAMS += tests/unit/test_seconds
+TESTS += tests/unit/test_seconds
+tests_unit_test_seconds_SOURCES = %D%/test_seconds.c
+tests_unit_test_seconds_LDADD = $(COMMON_LIBS) $(UNIT_LIBS)
