@@ -2,6 +2,12 @@ noinst_LIBRARIES += hostfile/libhostfile.a
 hostfile_libhostfile_a_SOURCES = \
 	%D%/addrset.c %D%/addrset.h \
 	%D%/deepspeed.c %D%/deepspeed.h \
+	%D%/detect.c %D%/detect.h %D%/detect_impl.h \
+	%D%/detect_job.c \
+	%D%/detect_lws.c \
+	%D%/detect_mpi.c \
+	%D%/detect_trainer.c \
+	%D%/detect_volcano.c \
 	%D%/dialect.c %D%/dialect.h %D%/dialect_impl.h \
 	%D%/dns.c %D%/dns.h \
 	%D%/dns_channel.c %D%/dns_channel.h \
@@ -32,13 +38,16 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/members.c %D%/members.h \
 	%D%/names.c %D%/names.h \
 	%D%/natural.c %D%/natural.h \
+	%D%/near.c %D%/near.h \
 	%D%/openmpi.c %D%/openmpi.h \
 	%D%/ownaddr.c %D%/ownaddr.h \
 	%D%/place.c %D%/place.h \
 	%D%/plainlist.c %D%/plainlist.h \
+	%D%/podname.c %D%/podname.h \
 	%D%/ranges.c %D%/ranges.h \
 	%D%/resolvconf.c %D%/resolvconf.h \
 	%D%/resolver.c %D%/resolver.h \
+	%D%/rewrite.c %D%/rewrite.h \
 	%D%/roll.c %D%/roll.h \
 	%D%/slurm.c %D%/slurm.h \
 	%D%/slurp.c %D%/slurp.h \
@@ -49,6 +58,7 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/source_service.c \
 	%D%/source_status.h \
 	%D%/squeeze.c %D%/squeeze.h \
+	%D%/succeed.c %D%/succeed.h \
 	%D%/textlines.c %D%/textlines.h
 hostfile_libhostfile_a_CPPFLAGS = $(AM_CPPFLAGS) $(CARES_CFLAGS)
 HOSTFILE_LIBS = hostfile/libhostfile.a $(CARES_LIBS)

@@ -13,6 +13,7 @@
 #include "launcher/cmd.h"
 #include "launcher/events.h"
 #include "launcher/job.h"
+#include "launcher/source_json.h"
 #include "launcher/streams.h"
 #include "launcher/verdict.h"
 #include "wire/keyring.h"
@@ -99,19 +100,32 @@ static int load_keys(struct run *r, struct err *err)
     return r->keys != NULL ? 0 : -1;
 }
 
+// What was chosen though no option says so.
+static void tell_source(struct run *r)
+{
+    CLEANUP_FREE char *line = source_opts_line(&r->opts.from);
+    if (line != NULL && !r->opts.quiet) {
+        CLEANUP_FREE char *text = xasprintf("muster: %s\n", line);
+        std_write(STDERR_FILENO, text, strlen(text), LAST_WORD_MS);
+    }
+    events_write(r->events, "source", source_json(&r->opts.from));
+}
+
 static bool is_in_a_line(void *arg)
 {
     const struct run *r = arg;
     return r->job != NULL && job_wants_newline(r->job);
 }
 
-static int start(struct run *r, struct err *err)
+// A missing key ring is told last: it would hide what is wrong on the command line.
+static int create_job(struct run *r, struct err *err)
 {
-    if (open_streams(r, err) < 0)
+    ERR_AUTO keyless = ERR_INIT;
+    bool keys = load_keys(r, &keyless) == 0;
+    if (!keys && r->opts.via.ssh) { // which needs their place at once
+        err_copy(err, &keyless);
         return -1;
-    r->events = events_open(r->opts.events, r->log, err);
-    if (r->events == NULL || load_keys(r, err) < 0)
-        return -1;
+    }
     r->base = loop_create();
     r->self = self_create("launcher");
     struct job_conf conf = {.base = r->base,
@@ -125,7 +139,22 @@ static int start(struct run *r, struct err *err)
                             .done = on_done,
                             .arg = r};
     r->job = job_create(&conf, err);
-    if (r->job == NULL)
+    if (r->job != NULL && keys)
+        return 0;
+    if (r->job != NULL)
+        err_copy(err, &keyless);
+    return -1;
+}
+
+static int start(struct run *r, struct err *err)
+{
+    if (open_streams(r, err) < 0)
+        return -1;
+    r->events = events_open(r->opts.events, r->log, err);
+    if (r->events == NULL)
+        return -1;
+    tell_source(r);
+    if (create_job(r, err) < 0)
         return -1;
     log_set_begin(r->log, is_in_a_line, r);
     streams_watch(r->streams, r->base, on_output_failed, r);

@@ -357,6 +357,7 @@ void job_destroy(struct job *j)
     strv_free(&j->history);
     free(j->reason);
     loop_timer_free(j->run_timer);
+    loop_timer_free(j->unread);
     verdict_free(&j->verdict);
     strv_free(&j->findings);
     free(j->lost_output);

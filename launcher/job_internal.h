@@ -32,7 +32,7 @@ struct job {
 
     struct source *source;
     bool warned;           // the source's warnings were told
-    struct follow *follow; // of a hostfile, from connect on; NULL: source goes on
+    struct follow *follow; // of a hostfile, instead of the source
     struct watch *watch;
     struct event *recheck; // asks for names again; NULL: needless
     bool roll_pushed;      // agents have a roll, and get each new one
@@ -70,6 +70,7 @@ struct job {
     struct event *wait_timer;   // bound of discover and connect, of prepare, of start
     struct event *stop_timer;   // bound of stop, drain and close
     struct event *run_timer;    // --timeout
+    struct event *unread;       // the job goes on though nobody reads its output; NULL
     struct event *tick;         // progress
     struct event *muster_timer; // looks whether the next attempt can begin
     struct progress *progress;

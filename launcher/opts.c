@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/mem.h"
+#include "common/seconds.h"
 #include "config.h"
 #include "hostfile/source_opts.h"
 #include "launcher/foreign_opts.h"
@@ -22,7 +23,6 @@
 enum {
     KEY_PPN = 0x100,
     KEY_OVERSUBSCRIBE,
-    KEY_MEMBERS,
     KEY_KEY,
     KEY_EVENTS,
     KEY_WDIR,
@@ -58,8 +58,6 @@ static const struct argp_option options[] = {
      "K ranks on each",
      2},
     {"oversubscribe", KEY_OVERSUBSCRIBE, NULL, 0, "Allow more ranks than slots", 2},
-    {"members", KEY_MEMBERS, "M", 0,
-     "The group has M members (--dns: how many to wait for)", 2},
     {NULL, 'x', "NAME[=VALUE]", 0,
      "Set NAME for the ranks; without a value: as it is here", 3},
     {"wdir", KEY_WDIR, "DIR", 0,
@@ -126,11 +124,10 @@ static uint32_t number(struct argp_state *state, const char *option, const char 
 
 static uint32_t seconds(struct argp_state *state, const char *option, const char *text)
 {
-    char *end;
-    double v = strtod(text, &end);
-    if (end == text || *end != '\0' || !(v >= 0 && v <= 1e6))
-        argp_error(state, "%s %s: give seconds, 0 to 1000000", option, text);
-    return (uint32_t)(v * 1000 + 0.999); // 0 alone is 0
+    uint32_t ms = 0;
+    if (!seconds_parse(text, &ms))
+        argp_error(state, "%s %s: give seconds, 0 to %d", option, text, SECONDS_MAX);
+    return ms;
 }
 
 static void forward(struct argp_state *state, struct opts *o, const char *text)
@@ -141,8 +138,11 @@ static void forward(struct argp_state *state, struct opts *o, const char *text)
         strv_putenv(&o->env, text);
         return;
     }
-    const char *value = getenv(text);
-    if (value == NULL)
+    const char *value = getenv(text), *comma = strchr(text, ',');
+    if (value == NULL && comma != NULL)
+        argp_error(state, "-x %s: one name each, such as -x %.*s -x %s", text,
+                   (int)(comma - text), text, comma + 1);
+    else if (value == NULL)
         argp_error(state, "-x %s: not set in this environment; give -x %s=VALUE", text,
                    text);
     else
@@ -245,7 +245,10 @@ static void refuse_host(struct argp_state *state, const struct opts *o,
 
 static void take_program(struct argp_state *state, struct opts *o)
 {
-    refuse_host(state, o, state->argv[state->next - 1]);
+    const char *program = state->argv[state->next - 1];
+    if (program[0] == '\0')
+        argp_error(state, "the program's name is empty (a variable that is not set?)");
+    refuse_host(state, o, program);
     o->argv = &state->argv[state->next - 1];
     o->argc = state->argc - state->next + 1;
     state->next = state->argc;
@@ -266,7 +269,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'N':
     case KEY_PPN: o->map.ppn = number(state, "--ppn", arg, 1, 65536); return 0;
     case KEY_OVERSUBSCRIBE: o->map.oversubscribe = true; return 0;
-    case KEY_MEMBERS: o->members = number(state, "--members", arg, 1, 65536); return 0;
     case KEY_KEY: o->key = arg; return 0;
     case KEY_EVENTS: o->events = arg; return 0;
     case KEY_WDIR: o->wdir = arg; return 0;
@@ -289,6 +291,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_OUTPUT: o->output.dir = arg; return 0;
     case KEY_ON_FAILURE: take_on_failure(state, o, arg); return 0;
     case ARGP_KEY_ARG: take_program(state, o); return 0;
+    case ARGP_KEY_END:
+        if (o->quiet && o->verbose)
+            argp_error(state, "-q and -v contradict each other: give one of the two");
+        return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "which program? none was given"); return 0;
     default: return take_restart(key, arg, state) ? 0 : ARGP_ERR_UNKNOWN;
     }
@@ -321,6 +327,17 @@ static int settle_members(struct opts *o)
     return 0;
 }
 
+static int settle_source(struct opts *o)
+{
+    ERR_AUTO err = ERR_INIT;
+    int rc = source_opts_settle(&o->from, false, &err);
+    o->source = o->from.spec;
+    o->members = o->from.members;
+    if (rc < 0)
+        fprintf(stderr, "muster run: %s\n", err_text(&err));
+    return rc;
+}
+
 static int check_via(const struct opts *o)
 {
     const char *stray = via_opts_stray(&o->via);
@@ -340,7 +357,7 @@ static int check_via(const struct opts *o)
 int opts_parse(struct opts *o, int argc, char **argv, int *code)
 {
     const struct argp_child children[] = {
-        {source_opts_argp(), 0, "Where the members come from (none: this machine):", 1},
+        {source_opts_argp(), 0, "Where the members come from (default: --auto):", 1},
         {via_opts_argp(), 0, "Pods with a stock sshd instead of agents:", 6},
         {foreign_opts_argp(), 0, NULL, 0},
         {0}};
@@ -368,14 +385,16 @@ int opts_parse(struct opts *o, int argc, char **argv, int *code)
     char name[] = "muster run";
     argv[0] = name;
     error_t rc = argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_LONG_ONLY, NULL, o);
-    o->source = o->from.spec;
-    if (rc == 0 && settle_members(o) == 0 && check_via(o) == 0 && check_restart(o) == 0)
+    if (rc == 0 && settle_source(o) == 0 && settle_members(o) == 0 &&
+        check_via(o) == 0 && check_restart(o) == 0)
         return 0;
     *code = 125;
+    opts_free(o);
     return -1;
 }
 
 void opts_free(struct opts *o)
 {
+    source_opts_free(&o->from);
     strv_free(&o->env);
 }

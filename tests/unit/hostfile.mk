@@ -1,9 +1,12 @@
 HOSTFILE_TESTS = \
 	tests/unit/test_cmd_roll \
+	tests/unit/test_detect \
+	tests/unit/test_detect_hostfile \
 	tests/unit/test_dialects \
 	tests/unit/test_dns \
 	tests/unit/test_etchosts \
 	tests/unit/test_filter \
+	tests/unit/test_follow \
 	tests/unit/test_hostfile \
 	tests/unit/test_hostfile_cases \
 	tests/unit/test_hostlist \
@@ -12,9 +15,11 @@ HOSTFILE_TESTS = \
 	tests/unit/test_members \
 	tests/unit/test_names \
 	tests/unit/test_ranges \
+	tests/unit/test_rewrite \
 	tests/unit/test_roll \
 	tests/unit/test_source \
-	tests/unit/test_squeeze
+	tests/unit/test_squeeze \
+	tests/unit/test_succeed
 check_PROGRAMS += $(HOSTFILE_TESTS)
 TESTS += $(HOSTFILE_TESTS)
 HOSTFILE_TEST_LIBS = $(HOSTFILE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
@@ -23,6 +28,8 @@ tests_unit_test_dns_SOURCES = %D%/test_dns.c %D%/fakedns.c %D%/fakedns.h
 tests_unit_test_dns_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_etchosts_SOURCES = %D%/test_etchosts.c
 tests_unit_test_etchosts_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_follow_SOURCES = %D%/test_follow.c
+tests_unit_test_follow_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_hostfile_SOURCES = %D%/test_hostfile.c
 tests_unit_test_hostfile_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_hostfile_cases_SOURCES = %D%/test_hostfile_cases.c
@@ -39,17 +46,26 @@ tests_unit_test_names_SOURCES = %D%/test_names.c
 tests_unit_test_names_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_ranges_SOURCES = %D%/test_ranges.c
 tests_unit_test_ranges_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_rewrite_SOURCES = %D%/test_rewrite.c
+tests_unit_test_rewrite_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_cmd_roll_SOURCES = %D%/test_cmd_roll.c %D%/fakedns.c %D%/fakedns.h
 tests_unit_test_cmd_roll_LDADD = $(HOSTFILE_TEST_LIBS) $(JANSSON_LIBS)
 tests_unit_test_roll_SOURCES = %D%/test_roll.c
 tests_unit_test_roll_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_source_SOURCES = %D%/test_source.c %D%/fakedns.c %D%/fakedns.h
 tests_unit_test_source_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_detect_SOURCES = %D%/test_detect.c %D%/paper_pod.c %D%/paper_pod.h
+tests_unit_test_detect_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_detect_hostfile_SOURCES = %D%/test_detect_hostfile.c %D%/paper_pod.c \
+	%D%/paper_pod.h
+tests_unit_test_detect_hostfile_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_dialects_SOURCES = %D%/test_dialects.c
 tests_unit_test_dialects_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_filter_SOURCES = %D%/test_filter.c
 tests_unit_test_filter_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_squeeze_SOURCES = %D%/test_squeeze.c
 tests_unit_test_squeeze_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_succeed_SOURCES = %D%/test_succeed.c
+tests_unit_test_succeed_LDADD = $(HOSTFILE_TEST_LIBS)
 
-EXTRA_DIST += tests/cases/hostfiles tests/cases/hostlists
+EXTRA_DIST += tests/cases/hostfiles tests/cases/hostlists tests/cases/podnames
