@@ -1,5 +1,6 @@
 # A bed for jobs that are disturbed: pods, a launcher's pod of its own, and one training job
-# (tests/mpi/ckpt.c) at a time. Load after helper.bash and muster.bash; needs $work, a directory.
+# (tests/mpi/ckpt.c) at a time. Load after helper.bash and muster.bash; needs $work, a
+# directory, and $bound, the seconds that a recovery may take at most.
 #
 # The group is train-0 ... of `positions` pods. Which pod stands at a position can change: one
 # more pod stands in where one is frozen, and DNS says so. The launcher is outside of the group,
@@ -120,10 +121,12 @@ fds_flat() {
 # twins [POD]: ranks that met another one of theirs, but for ranks of POD, which is frozen.
 twins() { grep '^twin:' "$out" | grep -v "on ${1:-nowhere}\$"; }
 
-# finish_job: sets code, digest and step.
-finish_job() {
-  : >"$ckpt/stop"
-  ends_within 60 "$job" || return 1
+# stop_job: it ends at its next checkpoint.
+stop_job() { : >"$ckpt/stop"; }
+
+# end_of_job: waits for it; sets code, digest and step.
+end_of_job() {
+  ends_within "$bound" "$job" || return 1
   digest=$(grep '^digest of' "$out" | tail -1)
   step=$(sed -E 's/.* step ([0-9]+):.*/\1/' <<<"$digest")
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# ./dev soak [--seed S] [--minutes M] [--faults N] [--pods P] [--only KIND,...]: random faults against training
+# ./dev soak [--seed S] [--minutes M] [--faults N] [--pods P] [--per-job K]
+# [--only KIND,...]: random faults against training
 # jobs on emulated pods, one bed, star and tree in turn; after each fault the invariants below.
 # The same seed draws the same faults in the same order. A violation ends it with 1, the seed,
 # the trace, and everything that was seen in build/soak-SEED/.
@@ -19,15 +20,15 @@ while [ $# -gt 1 ]; do
     --minutes) minutes=$2 ;;
     --faults) limit=$2 ;;
     --pods) positions=$2 ;;
+    --per-job) per_job=$2 ;;
     --only) only=$2 ;;
     *) break ;;
   esac
   shift 2
 done
-[ $# = 0 ] || { echo "soak: what is $1? --seed S, --minutes M, --faults N, --pods P (3 or more), --only KIND,..." >&2; exit 2; }
+[ $# = 0 ] || { echo "soak: what is $1? --seed S, --minutes M, --faults N, --pods P (3 or more), --per-job K, --only KIND,..." >&2; exit 2; }
 [ -n "$minutes$limit" ] || minutes=10
 ((positions >= 3)) || { echo 'soak: --pods 3 or more' >&2; exit 2; }
-# --only with a kind of /no/ such name is an error, below.
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
 export MUSTER_SRCDIR=$top
@@ -107,7 +108,7 @@ violation() {
     printf '  %s\n' "${trace[@]}"
     echo "the launcher's last words:"
     tail -n 12 "$err"
-    echo "again: ./dev soak --seed $seed --faults $faults${only:+ --only $only} --pods $positions; kept: $kept"
+    echo "again: ./dev soak --seed $seed --faults $faults --pods $positions --per-job $per_job${only:+ --only $only}; kept: $kept"
   } | tee "$kept/trace"
   exit 1
 }
@@ -174,13 +175,16 @@ one_job() {
   start_job "$([ $((jobs % 2)) = 1 ] && echo star || echo tree)" "$pause_ms"
   kind=launcher
   recovers "$(ms)" 0 0
+  # The next attempt's keepers and PMIx server stand by: agents never have more than now.
+  wait_for "$bound" all_stand_by $((positions + 1)) || violation "$name: no keepers stand by"
   learn_fds
   for ((i = 0; i < per_job; i++)); do
     over && break
     one_fault
   done
   name="the end of job $jobs"
-  finish_job || violation "$name: it does not end"
+  stop_job
+  end_of_job || violation "$name: it does not end"
   result_right || violation "$name: code $code, '$digest'"
   rest
   wait_for "$bound" idle_right || violation "$name: processes or descriptors are left (${idle_fds:-?})"
