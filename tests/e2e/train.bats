@@ -28,7 +28,7 @@ strike() {
   [ "${fault_kinds[$1]}" = again ] || before=$((before - 1))
   wait_for "$bound" moves "$before" "$line"
   wait_for "$bound" ranks_right
-  [ -z "$(twins)" ]
+  [ -z "$(twins 0)" ]
 }
 
 @test "a job that random failures hit ends as one that none did, bit for bit" {

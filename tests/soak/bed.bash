@@ -32,7 +32,6 @@ start_job() {
   [ "$shape" = star ] || tree=(--fanout 2)
   rm -f "$ckpt/stop"
   : >"$out"
-  job_mark=0
   "$podbox" exec "$launchers_pod" "$muster" run --pods "train-[0-$((positions - 1))].train" \
     --slots "$slots" "${tree[@]}" --on-failure restart --max-restarts 1000 --same-failures 0 \
     --healthy 0 --grace 1 --orphan-grace 2 --link-grace 1 --replace-timeout 60 --wait 60 \
@@ -118,8 +117,9 @@ fds_flat() {
   done
 }
 
-# twins [POD]: ranks that met another one of theirs, but for ranks of POD, which is frozen.
-twins() { grep '^twin:' "$out" | grep -v "on ${1:-nowhere}\$"; }
+# twins LINE [POD]: ranks that met another one of theirs, told behind this line of the output;
+# but for ranks of POD, which is frozen.
+twins() { tail -n +"$(($1 + 1))" "$out" | grep '^twin:' | grep -v "on ${2:-nowhere}\$"; }
 
 # stop_job: it ends at its next checkpoint.
 stop_job() { : >"$ckpt/stop"; }

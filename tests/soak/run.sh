@@ -118,7 +118,7 @@ recovers() {
   local start=$1 before=$2 line=$3
   case ${fault_kinds[$kind]} in
     silent | either) before=$((before - 1)) ;;
-    anew) before=0 line=0 ;;
+    anew) before=0 line=0 first_line=0 ;; # its output is new, too
   esac
   wait_for "$bound" eval 'gone "$job" || runs '"$before" || violation "$name: no further attempt"
   recovered_ms=$(($(ms) - start))
@@ -127,20 +127,21 @@ recovers() {
   ! gone "$job" || violation "$name: the job ended"
 }
 
+# holds LINE: what must, of a fault that began behind this line of the output.
 holds() {
   local twin
-  twin=$(twins "$frozen") && violation "$name: $twin"
+  twin=$(twins "$1" "$frozen") && violation "$name: $twin"
   wait_for "$bound" eval 'gone "$job" || ranks_right' || violation "$name: too many or too few processes"
   wait_for "$bound" fds_flat || violation "$name: file descriptors: ${fds[*]} before"
 }
 
 one_fault() {
-  local start before line rc=0
+  local start before line first_line rc=0
   draw_fault
   ((++faults))
   trace+=("$faults: $name, after $after_ms ms")
   pause "$after_ms"
-  before=$(attempt_now) line=$(lines_now) start=$(ms)
+  before=$(attempt_now) line=$(lines_now) start=$(ms) first_line=$line
   "fault_$kind" "$position" >>"$work/podbox.log" 2>&1 || rc=$?
   [ "$rc" = 0 ] || violation "$name: it had no effect (code $rc)"
   if [ "$second" = 1 ]; then
@@ -149,7 +150,7 @@ one_fault() {
     "fault_$second_kind" "$second_position" >>"$work/podbox.log" 2>&1 || true # nobody may be there
   fi
   recovers "$start" "$before" "$line"
-  holds
+  holds "$first_line"
   frozen=''
   log_fault "$before"
 }
