@@ -205,12 +205,12 @@ void job_muster_next(struct job *j)
 
 void job_muster_tell(struct job *j)
 {
-    if (j->history.n == 0)
+    uint32_t restarts = j->at != NULL ? j->at->number - 1 : 0;
+    if (restarts == 0)
         return;
-    CLEANUP_FREE char *end =
-        xasprintf("%s at attempt %u, after %zu restart%s:",
-                  j->verdict.failed ? "gave up" : "ended well", j->at->number,
-                  j->history.n, j->history.n == 1 ? "" : "s");
+    CLEANUP_FREE char *end = xasprintf("%s at attempt %u, after %u restart%s:",
+                                       j->verdict.failed ? "gave up" : "ended well",
+                                       restarts + 1, restarts, restarts == 1 ? "" : "s");
     progress_say(j->progress, end);
     size_t from = j->history.n > HISTORY_SHOWN ? j->history.n - HISTORY_SHOWN : 0;
     for (size_t i = from; i < j->history.n; i++)

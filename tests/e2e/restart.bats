@@ -51,9 +51,11 @@ ends_well() {
 # failed N TEXT: why attempt N did, as the summary has it.
 failed() { grep -q "^muster: attempt $1 failed after .*$2" "$out"; }
 
-@test "star: a rank, an agent, a keeper, a PMIx server killed, a pod replaced" {
+@test "star, hostfile of names: a rank, an agent, a keeper, a PMIx server killed, a pod replaced" {
   agents_up 4
-  start_job 6 8 --pods 'train-[0-3].train' --slots 2
+  printf 'train-%d.train slots=2\n' 0 1 2 3 >"$BATS_TEST_TMPDIR/cm/hostfile"
+  "$podbox" volume put group "$BATS_TEST_TMPDIR/cm" >/dev/null
+  start_job 6 8 --hostfile /etc/muster/group/hostfile
   kill -KILL "$(rank_pid train-2)"
   next
   kill -KILL "$(agent_pid train-1)"
@@ -74,7 +76,7 @@ failed() { grep -q "^muster: attempt $1 failed after .*$2" "$out"; }
   failed 5 'member train-2.*was lost.*ranks 4-5'
 }
 
-@test "tree: a rank, a leaf's agent killed, an inner pod replaced, then a leaf's, then both" {
+@test "tree, names of pods: a rank, a leaf's agent killed, an inner pod replaced, then a leaf's, then both" {
   agents_up 6
   start_job 6 6 --pods 'train-[0-5].train' --slots 1 --fanout 2
   kill -KILL "$(rank_pid train-4)"
@@ -120,11 +122,12 @@ failed() { grep -q "^muster: attempt $1 failed after .*$2" "$out"; }
   lead timeout 60 "$muster" run --on-failure restart --pods 'train-[0-1].train' --slots 1 \
     --grace 30 --pmi none --events /tmp/events bash -c '
       [ "$MUSTER_ATTEMPT" = 1 ] || exit 0
-      [ "$RANK" = 1 ] || exit 3
+      [ "$RANK" = 1 ] || { until [ -e /tmp/fail ]; do sleep 0.05; done; exit 3; }
       trap "" TERM; touch /tmp/trapped; while :; do sleep 0.1; done' >"$out" 2>&1 3>&- &
   job=$!
-  wait_for 20 lead grep -q '"to": *"stop"' /tmp/events
   wait_for 20 "$podbox" exec train-1 test -e /tmp/trapped
+  lead touch /tmp/fail
+  wait_for 20 lead grep -q '"to": *"stop"' /tmp/events
   kill -KILL "$(agent_pid train-1)"
   "$podbox" exec train-1 -d "$musterd"
   ends_within 20 "$job"
