@@ -6,6 +6,7 @@
 setup() {
   load helper
   load muster
+  load sshd
   bed_setup
   out=$BATS_TEST_TMPDIR/out
 }
@@ -172,6 +173,24 @@ start_plain() {
   # The exit code, or the loss that came right behind it and may have been its reason.
   grep -q '^muster: ended well at attempt 2, after 1 restart' "$out"
   wait_for 5 eval '[ -z "$(pids_of train-1 trapped)" ]'
+}
+
+@test "through sshd: agents killed, also the launcher's own child, a pod replaced" {
+  ssh_pods 3
+  sshd_start train-1
+  sshd_start train-2
+  start_job 4 3 --via ssh --key "$ring" --pods 'train-[0-2].train' --slots 1
+  kill -KILL "$(pids_of train-1 'musterd --stdio' | head -1)"
+  next
+  kill -KILL "$(pids_of train-0 'musterd --stdio' | head -1)"
+  next
+  "$podbox" replace train-2
+  sshd_start train-2
+  next
+  ends_well 3
+  failed 1 'member train-1.*was lost'
+  failed 2 'member train-0.*was lost'
+  failed 3 'member train-2.*was lost'
 }
 
 @test "an inner pod freezes and thaws beside its replacement: its ranks end, the job goes on" {
