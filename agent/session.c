@@ -410,6 +410,11 @@ void session_stop(struct session *s, const char *why)
     session_over_when_idle(s);
 }
 
+bool session_is_stopping(const struct session *s)
+{
+    return s->stopping;
+}
+
 void session_attempt_over(struct session *s, struct attempt *at)
 {
     struct running *r, *tmp;

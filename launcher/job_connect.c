@@ -1,4 +1,5 @@
 // Connect: from found members to attached ones, and their loss.
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,9 +193,14 @@ static void on_attached(void *arg, uint32_t vertex, const Muster__Hello *hello)
     job_member_attached(arg, vertex, hello);
 }
 
+// The one before, if any, is lost.
 static int adopt_local(struct job *j, uint32_t vertex, struct err *err)
 {
     int fd;
+    if (j->local_agent > 0) {
+        kill(j->local_agent, SIGKILL);
+        local_agent_end(j->local_agent);
+    }
     j->local_agent = local_agent_start(&fd, err);
     if (j->local_agent < 0)
         return -1;
@@ -205,16 +211,18 @@ static int adopt_local(struct job *j, uint32_t vertex, struct err *err)
 // A member that is this very machine needs no sshd (mpi-operator's launcher has none).
 static bool is_here(const struct job *j, uint32_t vertex, const struct err *why)
 {
-    const struct member *m = j->group.v[vertex - 1].member;
-    return j->via != NULL && j->local_agent == 0 && why->kind != NULL &&
-           strcmp(why->kind, "REFUSED_TCP") == 0 && ownaddr_is_own(&m->addr);
+    const struct group_member *m = &j->group.v[vertex - 1];
+    bool due =
+        m->state == GROUP_LOST || (j->state == JOB_CONNECT && j->local_agent == 0);
+    return due && j->via != NULL && why->kind != NULL &&
+           strcmp(why->kind, "REFUSED_TCP") == 0 && ownaddr_is_own(&m->member->addr);
 }
 
 static void on_missing(void *arg, uint32_t vertex, const struct err *why, bool final)
 {
     struct job *j = arg;
     ERR_AUTO err = ERR_INIT;
-    if (j->state == JOB_CONNECT && !final && is_here(j, vertex, why)) {
+    if (!final && is_here(j, vertex, why)) {
         log_debug(j->conf.log, "member %s is this machine: its agent is started here",
                   j->group.v[vertex - 1].member->name);
         if (adopt_local(j, vertex, &err) == 0)
