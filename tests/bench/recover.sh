@@ -14,7 +14,7 @@ podbox=$build/tests/podbox/podbox
 muster=$build/launcher/muster
 ckpt=$build/tests/mpi/ckpt
 here=$(cd "$(dirname "$0")" && pwd)
-pods=4 rounds=3 limit=120
+pods=4 rounds=3 limit=300
 while [ $# -gt 1 ]; do
   case $1 in
     --pods) pods=$2 ;;
@@ -173,11 +173,12 @@ mpirun_round() {
 
 has_torch() { [ "$torch" = yes ]; }
 
-# start_torchrun POD: its node's elastic agent, in the background.
+# start_torchrun POD: its node's elastic agent, in the background. (Debian 12's torch cannot take
+# the defaults of --redirects and --tee with its own Python.)
 start_torchrun() {
   local settings=(--env "PYTHONPATH=${PYTHONPATH:-}" --env "LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}")
   "$podbox" exec "$1" -d "${settings[@]}" python3 -m torch.distributed.run --nnodes "$pods" \
-    --nproc_per_node 1 --max_restarts 1000 --rdzv_backend c10d --rdzv_id recover \
+    --nproc_per_node 1 --max_restarts 1000 --redirects 1 --tee 1 --rdzv_backend c10d --rdzv_id recover \
     --rdzv_endpoint train-0.train:29400 "$share/recover.py" "$share/torch"
 }
 
