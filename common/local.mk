@@ -2,6 +2,7 @@ noinst_LIBRARIES += common/libcommon.a
 common_libcommon_a_SOURCES = \
 	%D%/buf.c %D%/buf.h \
 	%D%/err.c %D%/err.h \
+	%D%/jsontext.c %D%/jsontext.h \
 	%D%/log.c %D%/log.h \
 	%D%/loop.c %D%/loop.h \
 	%D%/mem.c %D%/mem.h \
