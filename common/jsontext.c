@@ -41,6 +41,8 @@ void jsontext_string(struct buf *out, const char *text)
         n = utf8(s);
         if (n == 0)
             buf_append_str(out, "\\ufffd");
+        else if (*s == '"' || *s == '\\')
+            buf_printf(out, "\\%c", *s);
         else if (n == 1)
             buf_printf(out, "\\u%04x", *s);
         else
