@@ -10,6 +10,7 @@
 #include "hostfile/members.h"
 #include "hostfile/source_status.h"
 
+struct buf;
 struct dialect;
 struct event_base;
 struct log;
@@ -26,6 +27,7 @@ enum source_kind {
 struct source_spec {
     enum source_kind kind;
     const char *text;
+    const struct buf *content;     // hostfile: its text; NULL: the file is read
     const struct dialect *dialect; // of a hostfile; NULL: auto
     int slots;               // slots of members without a count of their own; -1: none
     const char *resolv_conf; // NULL: /etc/resolv.conf
