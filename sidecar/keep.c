@@ -21,6 +21,7 @@ struct target {
     const struct keep_hostfile *conf;
     char *said; // the last failure
     bool done;
+    uint64_t writes, failures;
 };
 
 struct keep {
@@ -29,7 +30,7 @@ struct keep {
     struct hosts_guard *guard; // NULL: not kept
     struct target *targets;
     struct members members; // with the addresses that they had
-    bool any;
+    uint64_t generation;    // 0: nothing is known yet
 };
 
 // ---- life -------------------------------------------------------------------------
@@ -162,6 +163,8 @@ static void write_hostfile(struct keep *k, struct target *t)
         return;
     if (rc > 0)
         rc = outfile_put(t->file, &text, &err);
+    t->failures += rc < 0 ? 1 : 0;
+    t->writes += rc == 1 ? 1 : 0;
     say(k, t, rc < 0 ? err_text(&err) : NULL);
     if (rc == 1)
         log_info(k->conf.log, "%s: %zu members", t->conf->path, k->members.n);
@@ -189,8 +192,9 @@ void keep_update(struct keep *k, const struct members *members)
     MEMBERS_AUTO now = MEMBERS_INIT;
     members_copy(&now, members);
     remember(&now, &k->members);
+    if (k->generation == 0 || !members_equal(&now, &k->members))
+        k->generation++;
     members_move(&k->members, &now);
-    k->any = true;
     if (k->guard != NULL)
         write_hosts(k);
     for (size_t i = 0; i < k->conf.nhostfiles; i++)
@@ -199,7 +203,7 @@ void keep_update(struct keep *k, const struct members *members)
 
 void keep_retry(struct keep *k)
 {
-    for (size_t i = 0; k->any && i < k->conf.nhostfiles; i++)
+    for (size_t i = 0; k->generation > 0 && i < k->conf.nhostfiles; i++)
         if (!k->targets[i].done)
             write_hostfile(k, &k->targets[i]);
 }
@@ -219,8 +223,8 @@ static char *missing_members(const struct members *m, size_t want)
 
 bool keep_is_done(const struct keep *k, char **why)
 {
-    char *text = k->any ? missing_members(&k->members, k->conf.nmembers)
-                        : xstrdup("the source has not answered yet");
+    char *text = k->generation > 0 ? missing_members(&k->members, k->conf.nmembers)
+                                   : xstrdup("the source has not answered yet");
     if (text == NULL && k->guard != NULL && !hosts_guard_is_current(k->guard))
         text = xasprintf("%s is not written yet", k->conf.hosts);
     for (size_t i = 0; text == NULL && i < k->conf.nhostfiles; i++)
@@ -232,6 +236,54 @@ bool keep_is_done(const struct keep *k, char **why)
     else
         free(text);
     return done;
+}
+
+uint64_t keep_generation(const struct keep *k)
+{
+    return k->generation;
+}
+
+const struct members *keep_members(const struct keep *k)
+{
+    return &k->members;
+}
+
+static void hosts_status(const struct keep *k, struct keep_file *out)
+{
+    struct hosts_guard_status s;
+    hosts_guard_status(k->guard, &s);
+    *out = (struct keep_file){.path = k->conf.hosts,
+                              .current = s.current,
+                              .failed = s.failed,
+                              .writes = s.writes,
+                              .failures = s.failures};
+}
+
+bool keep_file(const struct keep *k, size_t i, struct keep_file *out)
+{
+    size_t first = k->guard != NULL ? 1 : 0;
+    if (i < first) {
+        hosts_status(k, out);
+        return true;
+    }
+    if (i - first >= k->conf.nhostfiles)
+        return false;
+    const struct target *t = &k->targets[i - first];
+    *out = (struct keep_file){.path = t->conf->path,
+                              .current = t->done,
+                              .failed = t->said != NULL,
+                              .writes = t->writes,
+                              .failures = t->failures};
+    return true;
+}
+
+bool keep_is_written(const struct keep *k)
+{
+    struct keep_file f;
+    for (size_t i = 0; keep_file(k, i, &f); i++)
+        if (!f.current)
+            return false;
+    return k->generation > 0;
 }
 
 static int diff_hostfile(const struct keep_conf *conf, const struct keep_hostfile *h,

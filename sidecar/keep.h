@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "hostfile/dialect.h"
 #include "hostfile/source.h"
@@ -42,6 +43,22 @@ void keep_retry(struct keep *k);
 // Is everything written, of a group that is whole? *why says what is missing (NULL: it
 // does not matter); caller frees.
 bool keep_is_done(const struct keep *k, char **why);
+
+// Numbers change whenever members do: an address, too. 0: none are known yet.
+uint64_t keep_generation(const struct keep *k);
+// Borrowed until the next update: with the addresses that they had.
+const struct members *keep_members(const struct keep *k);
+
+struct keep_file {
+    const char *path; // borrowed
+    bool current;     // as the members are
+    bool failed;      // the last try to write it
+    uint64_t writes, failures;
+};
+// The files that are kept, /etc/hosts first; false: there are no more.
+bool keep_file(const struct keep *k, size_t i, struct keep_file *out);
+// Does every file say what is known of the members?
+bool keep_is_written(const struct keep *k);
 
 // Dry run: appends what would change in each file; takes no lock.
 int keep_diff(const struct keep_conf *conf, const struct members *members,

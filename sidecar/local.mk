@@ -1,9 +1,13 @@
 bin_PROGRAMS += sidecar/muster-sidecar
 noinst_LIBRARIES += sidecar/libsidecar.a
 sidecar_libsidecar_a_SOURCES = \
+	%D%/change.c %D%/change.h \
+	%D%/hook.c %D%/hook.h \
+	%D%/hook_output.c %D%/hook_output.h \
 	%D%/keep.c %D%/keep.h \
 	%D%/opts.c %D%/opts.h \
 	%D%/outfile.c %D%/outfile.h \
+	%D%/page.c %D%/page.h \
 	%D%/render.c %D%/render.h
 sidecar_muster_sidecar_SOURCES = %D%/main.c
 sidecar_muster_sidecar_LDADD = sidecar/libsidecar.a $(HOSTFILE_LIBS) $(COMMON_LIBS)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/httpd.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
@@ -12,8 +13,10 @@
 #include "common/watch.h"
 #include "config.h"
 #include "hostfile/follow.h"
+#include "sidecar/hook.h"
 #include "sidecar/keep.h"
 #include "sidecar/opts.h"
+#include "sidecar/page.h"
 
 enum { FAILED = 125, INCOMPLETE = 1, TICK_MS = 1000, TICK_ONCE_MS = 20 };
 
@@ -25,6 +28,9 @@ struct sidecar {
     struct watch *watch;
     struct keep *keep; // NULL: --diff
     struct follow *follow;
+    struct hook *hook;   // NULL: no --on-change
+    struct httpd *httpd; // NULL: no --listen
+    struct page page;
     struct event *term, *intr, *tick;
     struct members members; // --diff: newest
     uint64_t begun;
@@ -38,15 +44,24 @@ static void on_signal(evutil_socket_t signo, short what, void *arg)
     event_base_loopbreak(s->base);
 }
 
+// The hook is told what the files say, not what is known.
+static void tell_hook(struct sidecar *s)
+{
+    if (s->hook != NULL && keep_is_written(s->keep))
+        hook_tell(s->hook, keep_members(s->keep), keep_generation(s->keep));
+}
+
 static void on_update(void *arg, const struct members *members)
 {
     struct sidecar *s = arg;
     for (size_t i = 0; i < members->warnings.n; i++)
         log_warn(s->log, "%s", members->warnings.v[i]);
-    if (s->keep != NULL)
-        keep_update(s->keep, members);
-    else
+    if (s->keep == NULL) {
         members_copy(&s->members, members);
+        return;
+    }
+    keep_update(s->keep, members);
+    tell_hook(s);
 }
 
 static void on_failed(void *arg, const struct err *err)
@@ -75,7 +90,10 @@ static void check_end(struct sidecar *s, bool late)
     if (!done && !late)
         return;
     if (!done && s->keep != NULL) {
-        err_set(&s->err, "not done after %u s: %s", s->opts.wait_ms / 1000, why);
+        struct follow_health source;
+        follow_health(s->follow, &source);
+        err_set(&s->err, "not done after %u s: %s", s->opts.wait_ms / 1000,
+                source.said != NULL ? source.said : why);
         s->code = INCOMPLETE;
     }
     event_base_loopbreak(s->base);
@@ -87,6 +105,7 @@ static void on_tick(int fd, short what, void *arg)
     bool ends = s->opts.once || s->opts.diff;
     if (s->keep != NULL)
         keep_retry(s->keep);
+    tell_hook(s);
     if (ends)
         check_end(s, loop_now_ms() - s->begun >= s->opts.wait_ms);
     loop_timer_arm(s->tick, ends ? TICK_ONCE_MS : TICK_MS);
@@ -110,7 +129,8 @@ static void start_loop(struct sidecar *s)
     s->intr = catch_signal(s, SIGINT);
     s->watch = watch_create(s->base, &why);
     if (s->watch == NULL)
-        log_warn(s->log, "%s: polling instead", err_text(&why));
+        log_warn(s->log, "%s: files are looked at again and again instead",
+                 err_text(&why));
     s->tick = loop_timer(s->base, on_tick, s);
     loop_timer_arm(s->tick, TICK_ONCE_MS);
 }
@@ -130,6 +150,21 @@ static void make_conf(struct sidecar *s)
                                  .nmembers = o->members};
 }
 
+static int start_serving(struct sidecar *s)
+{
+    const struct sidecar_opts *o = &s->opts;
+    struct hook_conf hook = {.base = s->base,
+                             .log = s->log,
+                             .program = o->on_change,
+                             .limit_ms = o->on_change_ms};
+    if (o->on_change != NULL && (s->hook = hook_create(&hook, &s->err)) == NULL)
+        return -1;
+    s->page = (struct page){.keep = s->keep, .follow = s->follow, .hook = s->hook};
+    if (o->listen != NULL)
+        s->httpd = page_serve(s->base, o->listen, &s->page, s->log, &s->err);
+    return o->listen == NULL || s->httpd != NULL ? 0 : -1;
+}
+
 static int start(struct sidecar *s)
 {
     start_loop(s);
@@ -141,10 +176,11 @@ static int start(struct sidecar *s)
                                  .log = s->log,
                                  .spec = &s->opts.source.spec,
                                  .interval_ms = s->opts.interval_ms,
+                                 .patient = true,
                                  .ops = {.update = on_update, .failed = on_failed},
                                  .arg = s};
     s->follow = follow_start(&follow, &s->err);
-    if (s->follow == NULL)
+    if (s->follow == NULL || start_serving(s) < 0)
         return -1;
     CLEANUP_FREE char *source = source_describe(&s->opts.source.spec);
     log_info(s->log, "%s follows %s", MUSTER_VERSION, source);
@@ -167,6 +203,8 @@ static void print_diff(struct sidecar *s)
 
 static void tear_down(struct sidecar *s)
 {
+    httpd_destroy(s->httpd);
+    hook_destroy(s->hook);
     follow_stop(s->follow);
     keep_destroy(s->keep);
     members_free(&s->members);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/httpd.h"
 #include "common/mem.h"
 #include "hostfile/hostword.h"
 
@@ -18,6 +19,9 @@ enum {
     KEY_WAIT,
     KEY_INTERVAL,
     KEY_LOG,
+    KEY_LISTEN,
+    KEY_ON_CHANGE,
+    KEY_ON_CHANGE_TIMEOUT,
 };
 
 static const struct argp_option options[] = {
@@ -42,6 +46,15 @@ static const struct argp_option options[] = {
      "--once, --diff: how long to wait for members (default: 300)", 3},
     {"interval", KEY_INTERVAL, "SECONDS", 0,
      "How often to ask for names again (default: 5; --dns has its own pace)", 3},
+    {"listen", KEY_LISTEN, "[ADDRESS:]PORT", 0,
+     "Serve /healthz, /readyz and /metrics there (default address: 127.0.0.1; "
+     "kubelet's "
+     "probes need the pod's)",
+     4},
+    {"on-change", KEY_ON_CHANGE, "PROGRAM", 0,
+     "Run it after the files were written, with the difference as JSON on stdin", 4},
+    {"on-change-timeout", KEY_ON_CHANGE_TIMEOUT, "SECONDS", 0,
+     "How long it may take (default: 30)", 4},
     {"log", KEY_LOG, "text|json", 0, "Form of the log on stderr (default: text)", 4},
     {"verbose", 'v', NULL, 0, "Log what happens", 4},
     {0},
@@ -118,8 +131,31 @@ static void take_members(struct argp_state *state, struct sidecar_opts *o,
     o->members = (uint32_t)n;
 }
 
+static void take_listen(struct argp_state *state, struct sidecar_opts *o,
+                        const char *text)
+{
+    ERR_AUTO err = ERR_INIT;
+    if (httpd_check(text, &err) < 0)
+        argp_error(state, "--listen: %s", err_text(&err));
+    o->listen = text;
+}
+
+static void check_once(struct argp_state *state, const struct sidecar_opts *o)
+{
+    const char *mode = o->once ? "--once" : "--diff";
+    if (!o->once && !o->diff)
+        return;
+    if (o->listen != NULL)
+        argp_error(state, "--listen has no use with %s, which ends by itself", mode);
+    if (o->on_change != NULL)
+        argp_error(state,
+                   "--on-change has no use with %s: start the program afterwards",
+                   mode);
+}
+
 static void check(struct argp_state *state, const struct sidecar_opts *o)
 {
+    check_once(state, o);
     if (o->source.spec.kind == SOURCE_LOCAL)
         argp_error(state, "where do the members come from? give --dns, --pods, "
                           "--hostfile or --host");
@@ -149,6 +185,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->interval_ms = milliseconds(state, "--interval", arg, 0.1);
         return 0;
     case KEY_LOG: o->json_log = second(state, "--log", arg, "text", "json"); return 0;
+    case KEY_LISTEN: take_listen(state, o, arg); return 0;
+    case KEY_ON_CHANGE: o->on_change = arg; return 0;
+    case KEY_ON_CHANGE_TIMEOUT:
+        o->on_change_ms = milliseconds(state, "--on-change-timeout", arg, 0.1);
+        return 0;
     case 'v': o->verbose = true; return 0;
     case ARGP_KEY_ARG:
         argp_error(state,
@@ -169,7 +210,8 @@ void sidecar_opts_parse(struct sidecar_opts *o, int argc, char **argv)
         .parser = parse,
         .doc = "Keep /etc/hosts and hostfiles current while pods are replaced.",
         .children = children};
-    *o = (struct sidecar_opts){.wait_ms = 300000, .interval_ms = 5000};
+    *o = (struct sidecar_opts){
+        .wait_ms = 300000, .interval_ms = 5000, .on_change_ms = 30000};
     source_opts_init(&o->source);
     argp_err_exit_status = 125;
     argp_parse(&argp, argc, argv, ARGP_LONG_ONLY, NULL, o);

@@ -19,6 +19,9 @@ struct sidecar_opts {
     bool by_name, once, diff, json_log, verbose;
     uint32_t members;
     uint32_t wait_ms, interval_ms;
+    const char *listen;    // NULL: no HTTP
+    const char *on_change; // NULL: no program
+    uint32_t on_change_ms; // how long it may take
 };
 
 // Prints help or one error and exits (125) where it must.
