@@ -183,21 +183,36 @@ int httpd_check(const char *where, struct err *err)
     return -1;
 }
 
+// False with all of it empty: the kernel does not tell.
+static bool own_address(const struct httpd *h, struct sockaddr_storage *out)
+{
+    socklen_t len = sizeof *out;
+    *out = (struct sockaddr_storage){0};
+    return getsockname(evconnlistener_get_fd(h->listener), (struct sockaddr *)out,
+                       &len) == 0;
+}
+
+int httpd_port(const struct httpd *h)
+{
+    struct sockaddr_storage at;
+    own_address(h, &at);
+    return ntohs(at.ss_family == AF_INET6
+                     ? ((const struct sockaddr_in6 *)&at)->sin6_port
+                     : ((const struct sockaddr_in *)&at)->sin_port);
+}
+
 static void say_where(const struct httpd *h)
 {
     struct sockaddr_storage at;
-    socklen_t len = sizeof at;
     char text[INET6_ADDRSTRLEN] = "?";
-    if (getsockname(evconnlistener_get_fd(h->listener), (struct sockaddr *)&at, &len) <
-        0)
-        return;
+    own_address(h, &at);
     bool v6 = at.ss_family == AF_INET6;
-    const struct sockaddr_in6 *a6 = (const void *)&at;
-    const struct sockaddr_in *a4 = (const void *)&at;
-    inet_ntop(at.ss_family, v6 ? (const void *)&a6->sin6_addr : &a4->sin_addr, text,
-              sizeof text);
+    inet_ntop(at.ss_family,
+              v6 ? (const void *)&((const struct sockaddr_in6 *)&at)->sin6_addr
+                 : (const void *)&((const struct sockaddr_in *)&at)->sin_addr,
+              text, sizeof text);
     log_info(h->log, v6 ? "http: listens at [%s]:%d" : "http: listens at %s:%d", text,
-             ntohs(v6 ? a6->sin6_port : a4->sin_port));
+             httpd_port(h));
 }
 
 struct httpd *httpd_create(struct event_base *base, const char *where,

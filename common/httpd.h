@@ -29,6 +29,7 @@ struct httpd_page {
 struct httpd *httpd_create(struct event_base *base, const char *where,
                            const struct httpd_page *pages, size_t n, const void *arg,
                            struct log *log, struct err *err);
+int httpd_port(const struct httpd *h);
 void httpd_destroy(struct httpd *h); // NULL-safe
 
 // Is it a place to listen at? The error says what is wrong with the text.
