@@ -194,10 +194,24 @@ static void on_soon(int fd, short what, void *arg)
     look(arg);
 }
 
+static bool is_watched(const struct follow *f)
+{
+    return f->item != NULL && watch_is_live(f->item);
+}
+
+static uint64_t interval(const struct follow *f)
+{
+    bool missing = is_hostfile(f) && f->conf.watch != NULL && !is_watched(f);
+    return missing && f->conf.interval_ms > MISSING_MS ? MISSING_MS
+                                                       : f->conf.interval_ms;
+}
+
 static void on_change(void *arg, bool closed)
 {
     struct follow *f = arg;
     uint64_t now = loop_now_ms();
+    if (!is_watched(f)) // the directory is gone
+        loop_timer_arm(f->timer, interval(f));
     if (f->state != FOLLOW_UNSETTLED)
         f->since = now;
     enter(f, FOLLOW_UNSETTLED);
@@ -213,7 +227,7 @@ static void on_change(void *arg, bool closed)
 static void watch_again(struct follow *f)
 {
     ERR_AUTO err = ERR_INIT;
-    if (f->conf.watch == NULL || (f->item != NULL && watch_is_live(f->item)))
+    if (f->conf.watch == NULL || is_watched(f))
         return;
     watch_remove(f->item);
     const char *path = f->conf.spec->text, *slash = strrchr(path, '/');
@@ -227,13 +241,6 @@ static void watch_again(struct follow *f)
         log_warn(f->conf.log, "%s; the hostfile is read every %u ms instead",
                  err_text(&err), f->conf.interval_ms);
     }
-}
-
-static uint64_t interval(const struct follow *f)
-{
-    bool missing = is_hostfile(f) && f->conf.watch != NULL && f->item == NULL;
-    return missing && f->conf.interval_ms > MISSING_MS ? MISSING_MS
-                                                       : f->conf.interval_ms;
 }
 
 static void on_interval(int fd, short what, void *arg)

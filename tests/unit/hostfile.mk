@@ -4,6 +4,7 @@ HOSTFILE_TESTS = \
 	tests/unit/test_dns \
 	tests/unit/test_etchosts \
 	tests/unit/test_filter \
+	tests/unit/test_follow \
 	tests/unit/test_hostfile \
 	tests/unit/test_hostfile_cases \
 	tests/unit/test_hostlist \
@@ -23,6 +24,8 @@ tests_unit_test_dns_SOURCES = %D%/test_dns.c %D%/fakedns.c %D%/fakedns.h
 tests_unit_test_dns_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_etchosts_SOURCES = %D%/test_etchosts.c
 tests_unit_test_etchosts_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_follow_SOURCES = %D%/test_follow.c
+tests_unit_test_follow_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_hostfile_SOURCES = %D%/test_hostfile.c
 tests_unit_test_hostfile_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_hostfile_cases_SOURCES = %D%/test_hostfile_cases.c
