@@ -14,7 +14,7 @@
 enum {
     QUIET_MS = 40,      // nobody has written for so long, and has not closed it
     SETTLE_MAX_MS = 80, // they write on and on
-    POLL_MS = 50,       // without inotify
+    POLL_MS = 40,       // without inotify
     POLL_BESIDE_MS = 5000,
     RETRY_MS = 1000,
 };

@@ -20,7 +20,7 @@ struct log;
 struct watch;
 
 // Opens and locks the file: errors of hosts_file_open(). `watch` is borrowed; NULL (whoever
-// could not make it has logged that): the file is looked at every 50 ms instead.
+// could not make it has logged that): the file is looked at every 40 ms instead.
 struct hosts_guard *hosts_guard_create(struct event_base *base, struct watch *watch,
                                        const char *path, struct log *log,
                                        struct err *err);
