@@ -20,6 +20,8 @@ struct log {
     char *name;
     enum log_level level;
     bool json;
+    bool (*is_open)(void *arg); // NULL: nobody else writes there
+    void *arg;
     bool stuck; // the reader took nothing: not waited for until it does
 };
 
@@ -50,6 +52,12 @@ void log_set_json(struct log *log, bool json)
     log->json = json;
 }
 
+void log_set_begin(struct log *log, bool (*is_open)(void *arg), void *arg)
+{
+    log->is_open = is_open;
+    log->arg = arg;
+}
+
 static char *json_line(const struct log *log, enum log_level level, const char *text)
 {
     static const char *const words[] = {"error", "warning", "info", "debug"};
@@ -71,7 +79,8 @@ static char *json_line(const struct log *log, enum log_level level, const char *
 static char *text_line(const struct log *log, enum log_level level, const char *text)
 {
     static const char *const words[] = {"error: ", "warning: ", "", "debug: "};
-    return xasprintf("%s: %s%s\n", log->name, words[level], text);
+    const char *begin = log->is_open != NULL && log->is_open(log->arg) ? "\n" : "";
+    return xasprintf("%s%s: %s%s\n", begin, log->name, words[level], text);
 }
 
 void log_at(struct log *log, enum log_level level, const char *fmt, ...)
