@@ -1,5 +1,6 @@
 # Targets of ./dev fuzz, which builds with clang: no part of `make all`.
-EXTRA_PROGRAMS += tests/fuzz/dialect tests/fuzz/hostlist
+EXTRA_PROGRAMS += tests/fuzz/dialect tests/fuzz/hostlist tests/fuzz/hosts tests/fuzz/httpreq \
+	tests/fuzz/resolvconf
 FUZZ_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_dialect_SOURCES = %D%/dialect.c
 tests_fuzz_dialect_LDADD = $(HOSTFILE_LIBS) $(COMMON_LIBS)
@@ -7,4 +8,13 @@ tests_fuzz_dialect_LDFLAGS = $(FUZZ_LDFLAGS)
 tests_fuzz_hostlist_SOURCES = %D%/hostlist.c
 tests_fuzz_hostlist_LDADD = $(HOSTFILE_LIBS) $(COMMON_LIBS)
 tests_fuzz_hostlist_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_hosts_SOURCES = %D%/hosts.c
+tests_fuzz_hosts_LDADD = $(HOSTFILE_LIBS) $(COMMON_LIBS)
+tests_fuzz_hosts_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_httpreq_SOURCES = %D%/httpreq.c
+tests_fuzz_httpreq_LDADD = $(COMMON_LIBS)
+tests_fuzz_httpreq_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_resolvconf_SOURCES = %D%/resolvconf.c
+tests_fuzz_resolvconf_LDADD = $(HOSTFILE_LIBS) $(COMMON_LIBS)
+tests_fuzz_resolvconf_LDFLAGS = $(FUZZ_LDFLAGS)
 EXTRA_DIST += %D%/targets %D%/run.sh

@@ -55,4 +55,4 @@ tests_unit_test_filter_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_squeeze_SOURCES = %D%/test_squeeze.c
 tests_unit_test_squeeze_LDADD = $(HOSTFILE_TEST_LIBS)
 
-EXTRA_DIST += tests/cases/hostfiles tests/cases/hostlists
+EXTRA_DIST += tests/cases/hostfiles tests/cases/hostlists tests/cases/hosts tests/cases/http tests/cases/resolvconf
