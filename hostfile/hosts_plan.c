@@ -85,14 +85,11 @@ static void fill_slot(struct planner *p, const struct hosts_line *slot,
     add_write(p->out, slot->off, bytes, 1);
 }
 
-// A hole can begin in the middle of somebody's line, which ends there then.
+// A hole that begins in the middle of somebody's line becomes a comment behind it.
 static void blank(struct planner *p, const struct hosts_line *line)
 {
     BUF_AUTO fill = BUF_INIT;
-    bool open = line->off > 0 && p->text[line->off - 1] != '\n';
-    if (open)
-        buf_append_str(&fill, "\n");
-    hosts_line_fill(&fill, line->len - (open ? 1 : 0));
+    hosts_line_fill(&fill, line->len);
     add_pages(p->out, line->off, (const char *)buf_data(&fill), line->len);
 }
 

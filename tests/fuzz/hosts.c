@@ -72,20 +72,19 @@ static void take_want(const char **at, const char *end, struct hosts_want *w)
 // "ADDRESS NAME NAME" of each line that counts, without what is a comment.
 static void read_lines(const struct buf *file, struct strv *out)
 {
-    const char *at = (const char *)buf_data(file), *end = at + buf_len(file);
-    while (at < end) {
-        const char *newline = memchr(at, '\n', (size_t)(end - at));
-        size_t len = (size_t)((newline != NULL ? newline : end) - at);
-        CLEANUP_FREE char *line = xstrndup(at, len);
+    const char *text = (const char *)buf_data(file);
+    for (size_t off = 0, len; off < buf_len(file); off += len + 1) {
+        const char *newline = memchr(text + off, '\n', buf_len(file) - off);
+        len = newline != NULL ? (size_t)(newline - text) - off : buf_len(file) - off;
+        CLEANUP_FREE char *line = xstrndup(text + off, len);
         STRV_AUTO words = STRV_INIT;
-        BUF_AUTO text = BUF_INIT;
+        BUF_AUTO joined = BUF_INIT;
         line[strcspn(line, "#")] = '\0';
         strv_add_split(&words, line, ' ');
         for (size_t i = 0; i < words.n; i++)
-            buf_printf(&text, "%s%s", i > 0 ? " " : "", words.v[i]);
+            buf_printf(&joined, "%s%s", i > 0 ? " " : "", words.v[i]);
         if (words.n > 0)
-            strv_add_steal(out, buf_steal_str(&text));
-        at += len + 1;
+            strv_add_steal(out, buf_steal_str(&joined));
     }
 }
 
@@ -217,18 +216,17 @@ static void change(struct buf *file, const struct hosts_want *from,
     bring(file, to);
 }
 
-// Without blank lines: a block that was blanked is no line of ours any more.
+// What counts in them: what was blanked is a comment, at the end of a line that a hole had cut
+// as well.
 static char *others_of(const char *text, size_t len)
 {
-    BUF_AUTO out = BUF_INIT;
-    CLEANUP_FREE char *all = hosts_block_others(text, len);
-    size_t n = strlen(all);
-    for (size_t off = 0; off < n;) {
-        struct hosts_line line = hosts_line_read(all, n, off);
-        if (line.kind != HOSTS_BLANK)
-            buf_append(&out, all + off, line.len);
-        off += line.len;
-    }
+    BUF_AUTO all = BUF_INIT, out = BUF_INIT;
+    STRV_AUTO lines = STRV_INIT;
+    CLEANUP_FREE char *others = hosts_block_others(text, len);
+    buf_append_str(&all, others);
+    read_lines(&all, &lines);
+    for (size_t i = 0; i < lines.n; i++)
+        buf_printf(&out, "%s\n", lines.v[i]);
     return buf_steal_str(&out);
 }
 
