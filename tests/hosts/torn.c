@@ -78,12 +78,12 @@ static void bad(struct shared *s, atomic_ulong *counter, const char *what)
         snprintf(s->first, sizeof s->first, "%s", what);
 }
 
-// A good file was read whole since `closed` (0: that is not known).
-static void see(struct shared *s, unsigned long closed)
+// A good file was read whole, begun after `closed` (0: that is not known), ended at `at`.
+static void see(struct shared *s, unsigned long closed, unsigned long at)
 {
     unsigned long not_yet = 0;
     if (closed != 0 && atomic_load(&s->closed_us) == closed)
-        atomic_compare_exchange_strong(&s->seen_us, &not_yet, now_us());
+        atomic_compare_exchange_strong(&s->seen_us, &not_yet, at);
 }
 
 static void read_for_ever(struct shared *s, const char *path, unsigned seed)
@@ -97,7 +97,7 @@ static void read_for_ever(struct shared *s, const char *path, unsigned seed)
         size_t len = read_whole(path, text, sizeof text);
         const char *why = torn_check(text, len);
         if (why == NULL)
-            see(s, closed);
+            see(s, closed, now_us());
         if (before % 2 == 1 || atomic_load(&s->rewriting) != before) {
             atomic_fetch_add(&s->skipped, 1);
             continue;
@@ -119,6 +119,15 @@ static bool is_back(const char *path)
     return torn_check(text, read_whole(path, text, sizeof text)) == NULL;
 }
 
+// A reader that was stopped can tell of the rewrite before: that does not count.
+static bool is_seen(struct shared *s, unsigned long closed)
+{
+    unsigned long seen = atomic_load(&s->seen_us);
+    if (seen != 0 && seen < closed)
+        atomic_compare_exchange_strong(&s->seen_us, &seen, 0);
+    return seen >= closed;
+}
+
 static bool rewrite_once(struct shared *s, const char *path)
 {
     size_t n = strlen(torn_foreign);
@@ -133,9 +142,9 @@ static bool rewrite_once(struct shared *s, const char *path)
     unsigned long closed = now_us();
     atomic_store(&s->closed_us, closed);
     close(fd);
-    while (atomic_load(&s->seen_us) == 0 || atomic_load(&s->ran_us) == 0) {
+    while (!is_seen(s, closed) || atomic_load(&s->ran_us) == 0) {
         if (is_back(path))
-            see(s, closed);
+            see(s, closed, now_us());
         if (now_us() > until)
             return false;
     }
