@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
+#include "common/sha256.h"
 #include "common/watch.h"
 #include "hostfile/mark.h"
 #include "hostfile/slurp.h"
@@ -33,6 +34,7 @@ struct follow {
     enum state state;
     uint64_t since;          // of FOLLOW_UNSETTLED
     struct watch_item *item; // NULL: polling
+    char digest[SHA256_HEX]; // of the text that the source was made from
     struct buf text;         // hostfile: as it was taken last
     struct buf seen;         // FOLLOW_SEEN: the other text
     char *said;              // the last complaint
@@ -85,7 +87,7 @@ static void on_update(void *arg, const struct members *members)
 static void on_failed(void *arg, const struct err *err)
 {
     struct follow *f = arg;
-    if (!f->good) {
+    if (!f->good || f->conf.strict) {
         f->conf.ops.failed(f->conf.arg, err);
         return;
     }
@@ -123,6 +125,11 @@ static int restart(struct follow *f, struct err *err)
         return -1;
     end_source(f);
     f->source = s;
+    if (is_hostfile(f)) {
+        sha256_hex(buf_data(&f->text), buf_len(&f->text), f->digest);
+        log_info(f->conf.log, "hostfile %s: %zu bytes, SHA-256 %s", f->conf.spec->text,
+                 buf_len(&f->text), f->digest);
+    }
     return 0;
 }
 
@@ -329,6 +336,16 @@ void follow_health(const struct follow *f, struct follow_health *out)
         .said = f->said};
     if (is_hostfile(f))
         out->age_ms = f->read_ms > 0 ? (int64_t)(loop_now_ms() - f->read_ms) : -1;
+}
+
+void follow_hold(struct follow *f)
+{
+    f->conf.strict = false;
+}
+
+const char *follow_digest(const struct follow *f)
+{
+    return is_hostfile(f) ? f->digest : NULL;
 }
 
 void follow_stop(struct follow *f)

@@ -3,7 +3,8 @@
 // A hostfile is read again when it changed: inotify on its directory (an editor's rename, a
 // write in place, a ConfigMap's swap of ..data), and every interval. Its content is compared,
 // never its time. Names are asked again every interval; a headless Service has a pace of its
-// own. What has been good stays when a change is bad or the file is gone: that is logged.
+// own. What has been good stays when a change is bad or the file is gone: that is logged. What is
+// made of a read comes from that one read.
 //
 // A hostfile is
 //   CURRENT    as it was read
@@ -30,6 +31,7 @@ struct follow_conf {
     const struct source_spec *spec; // borrowed
     uint32_t interval_ms;
     bool patient;          // a hostfile that is not there yet is waited for
+    bool strict;           // failed() also after it was good, until follow_hold()
     struct source_ops ops; // failed(): it was never good
     void *arg;
 };
@@ -39,6 +41,12 @@ struct follow_conf {
 struct follow *follow_start(const struct follow_conf *conf, struct err *err);
 // Counters go on when the source is started again.
 void follow_status(const struct follow *f, struct source_status *out);
+
+// From now on what has been good stays, whatever becomes of the source.
+void follow_hold(struct follow *f);
+// SHA-256, in hexadecimal, of the content of the hostfile that the members come from; NULL:
+// the source is no hostfile.
+const char *follow_digest(const struct follow *f);
 
 // Can it be read?
 struct follow_health {

@@ -88,9 +88,9 @@ static int read_hostfile(const struct source_spec *spec, struct log *log,
     CLEANUP_FREE char *self = hostname_own();
     const struct dialect *as,
         *d = spec->dialect != NULL ? spec->dialect : dialect_auto();
-    BUF_AUTO file = BUF_INIT;
-    const struct buf *text = spec->content != NULL ? spec->content : &file;
-    if ((text == &file && slurp(spec->text, &file, err) < 0) ||
+    BUF_AUTO own = BUF_INIT;
+    const struct buf *text = spec->content != NULL ? spec->content : &own;
+    if ((spec->content == NULL && slurp(spec->text, &own, err) < 0) ||
         dialect_read(d, (const char *)buf_data(text), buf_len(text), spec->text, self,
                      to, &as, err) < 0)
         return -1;

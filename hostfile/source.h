@@ -27,8 +27,8 @@ enum source_kind {
 struct source_spec {
     enum source_kind kind;
     const char *text;
-    const struct buf *content;     // hostfile: its text; NULL: the file is read
     const struct dialect *dialect; // of a hostfile; NULL: auto
+    const struct buf *content; // of a hostfile that was read already; NULL: it is read
     int slots;               // slots of members without a count of their own; -1: none
     const char *resolv_conf; // NULL: /etc/resolv.conf
     const char *hosts_file;  // NULL: /etc/hosts
