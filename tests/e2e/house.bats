@@ -37,6 +37,7 @@ one_home() {
 @test "each foreign library has one home" {
     one_home 'libssh/' 'wire/link|wire/keyring'
     one_home 'ares' 'hostfile/dns'
+    one_home 'event2/(http|listener|bufferevent|buffer)' 'common/httpd'
     one_home 'pmix' 'agent/pmix'
     one_home 'jansson' 'launcher/|hostfile/roll'
 }
