@@ -10,6 +10,8 @@ common_libcommon_a_SOURCES = \
 	%D%/mem.c %D%/mem.h \
 	%D%/proc.c %D%/proc.h \
 	%D%/promtext.c %D%/promtext.h \
+	%D%/putfile.c %D%/putfile.h \
+	%D%/seconds.c %D%/seconds.h \
 	%D%/sha256.c %D%/sha256.h \
 	%D%/std.c %D%/std.h \
 	%D%/strv.c %D%/strv.h \
