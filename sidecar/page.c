@@ -21,9 +21,10 @@ static int render_alive(const void *arg, struct buf *body)
 
 char *page_not_ready(const struct page *p)
 {
-    struct follow_health source;
+    struct follow_health source = {.read = keep_generation(p->keep) > 0};
     struct keep_file f;
-    follow_health(p->follow, &source);
+    if (*p->follow != NULL)
+        follow_health(*p->follow, &source);
     if (!source.read)
         return xasprintf("the source was not read yet: %s",
                          source.said != NULL ? source.said : "no answer yet");
@@ -84,7 +85,7 @@ static void put_files(const struct page *p, struct buf *out)
 static void put_source(const struct page *p, struct buf *out)
 {
     struct follow_health h;
-    follow_health(p->follow, &h);
+    follow_health(*p->follow, &h);
     promtext_one(out, "muster_sidecar_source_read", PROMTEXT_GAUGE,
                  "1: the source was read at least once.", h.read);
     if (h.age_ms >= 0)
@@ -101,7 +102,7 @@ static void put_dns(const struct page *p, struct buf *out)
 {
     static const char answers[] = "muster_sidecar_dns_answers_total";
     struct source_status s;
-    follow_status(p->follow, &s);
+    follow_status(*p->follow, &s);
     promtext_one(out, "muster_sidecar_dns_queries_total", PROMTEXT_COUNTER,
                  "Questions sent to DNS servers.", (double)s.dns.queries);
     promtext_head(out, answers, PROMTEXT_COUNTER, "What became of them.");
@@ -138,8 +139,10 @@ void page_metrics(const struct page *p, struct buf *out)
     promtext_sample(out, "muster_sidecar_build_info", "version", MUSTER_VERSION, 1);
     put_members(p, out);
     put_files(p, out);
-    put_source(p, out);
-    put_dns(p, out);
+    if (*p->follow != NULL) {
+        put_source(p, out);
+        put_dns(p, out);
+    }
     put_hook(p, out);
 }
 

@@ -1,7 +1,7 @@
 // What muster-sidecar shows over HTTP: /healthz, /readyz, /metrics.
 //
-// Alive: the loop turns. Ready: the source was read once, and each file could be written
-// when it was tried last. Never: that members are there, since with not-ready pods hidden
+// Alive: the loop turns. Ready: the source was read once (where none is followed: the members
+// are known), and each file could be written when it was tried last. Never: that members are there, since with not-ready pods hidden
 // from DNS all would wait for each other.
 #ifndef MUSTER_SIDECAR_PAGE_H
 #define MUSTER_SIDECAR_PAGE_H
@@ -19,7 +19,8 @@ struct log;
 // Borrowed. It may change while pages are served.
 struct page {
     const struct keep *keep;
-    const struct follow *follow;
+    struct follow *const
+        *follow;             // where it stands; NULL there: no source is followed now
     const struct hook *hook; // NULL: none
 };
 
