@@ -90,8 +90,9 @@ static void check_end(struct sidecar *s, bool late)
     if (!done && !late)
         return;
     if (!done && s->keep != NULL) {
-        struct follow_health source;
-        follow_health(s->follow, &source);
+        struct follow_health source = {0};
+        if (s->follow != NULL)
+            follow_health(s->follow, &source);
         err_set(&s->err, "not done after %u s: %s", s->opts.wait_ms / 1000,
                 source.said != NULL ? source.said : why);
         s->code = INCOMPLETE;
@@ -176,7 +177,7 @@ static int start(struct sidecar *s)
                                  .log = s->log,
                                  .spec = &s->opts.source.spec,
                                  .interval_ms = s->opts.interval_ms,
-                                 .patient = true,
+                                 .patient = !s->opts.diff,
                                  .ops = {.update = on_update, .failed = on_failed},
                                  .arg = s};
     s->follow = follow_start(&follow, &s->err);
