@@ -12,7 +12,9 @@
 #include "common/watch.h"
 #include "config.h"
 #include "hostfile/follow.h"
+#include "hostfile/roll_json.h"
 #include "sidecar/keep.h"
+#include "sidecar/lease.h"
 #include "sidecar/opts.h"
 
 enum { FAILED = 125, INCOMPLETE = 1, TICK_MS = 1000, TICK_ONCE_MS = 20 };
@@ -23,8 +25,11 @@ struct sidecar {
     struct log *log;
     struct event_base *base;
     struct watch *watch;
-    struct keep *keep; // NULL: --diff
-    struct follow *follow;
+    struct keep *keep;     // NULL: --diff
+    struct lease *lease;   // NULL: no run directory
+    struct follow *follow; // NULL: a launcher's roll counts
+    bool led;              // one did: what fails is tried again
+    bool again;            // it failed since: tried with each tick
     struct event *term, *intr, *tick;
     struct members members; // --diff: newest
     uint64_t begun;
@@ -41,6 +46,7 @@ static void on_signal(evutil_socket_t signo, short what, void *arg)
 static void on_update(void *arg, const struct members *members)
 {
     struct sidecar *s = arg;
+    s->again = false;
     for (size_t i = 0; i < members->warnings.n; i++)
         log_warn(s->log, "%s", members->warnings.v[i]);
     if (s->keep != NULL)
@@ -49,12 +55,55 @@ static void on_update(void *arg, const struct members *members)
         members_copy(&s->members, members);
 }
 
-static void on_failed(void *arg, const struct err *err)
+// At first a source that cannot be used is a mistake of the user's; later, of the moment.
+static void source_failed(struct sidecar *s, const struct err *err)
 {
-    struct sidecar *s = arg;
+    if (s->led) {
+        if (!s->again)
+            log_warn(s->log, "%s; what was known before stays", err_text(err));
+        s->again = true;
+        follow_stop(STEAL(s->follow));
+        return;
+    }
     err_copy(&s->err, err);
     s->code = FAILED;
     event_base_loopbreak(s->base);
+}
+
+static void on_failed(void *arg, const struct err *err)
+{
+    struct sidecar *s = arg;
+    source_failed(s, err);
+}
+
+static void start_follow(struct sidecar *s)
+{
+    ERR_AUTO err = ERR_INIT;
+    struct follow_conf follow = {.base = s->base,
+                                 .watch = s->watch,
+                                 .log = s->log,
+                                 .spec = &s->opts.source.spec,
+                                 .interval_ms = s->opts.interval_ms,
+                                 .ops = {.update = on_update, .failed = on_failed},
+                                 .arg = s};
+    s->follow = follow_start(&follow, &err);
+    if (s->follow == NULL) {
+        source_failed(s, &err);
+        return;
+    }
+    CLEANUP_FREE char *source = source_describe(&s->opts.source.spec);
+    log_info(s->log, "%s follows %s", MUSTER_VERSION, source);
+}
+
+// While a launcher's roll counts nobody else is asked.
+static void on_lease(void *arg, bool held)
+{
+    struct sidecar *s = arg;
+    s->led = s->led || held;
+    if (held)
+        follow_stop(STEAL(s->follow));
+    else
+        start_follow(s);
 }
 
 // ---- --once and --diff end --------------------------------------------------------
@@ -87,6 +136,8 @@ static void on_tick(int fd, short what, void *arg)
     bool ends = s->opts.once || s->opts.diff;
     if (s->keep != NULL)
         keep_retry(s->keep);
+    if (s->again && s->follow == NULL && !lease_is_held(s->lease))
+        start_follow(s);
     if (ends)
         check_end(s, loop_now_ms() - s->begun >= s->opts.wait_ms);
     loop_timer_arm(s->tick, ends ? TICK_ONCE_MS : TICK_MS);
@@ -122,12 +173,34 @@ static void make_conf(struct sidecar *s)
                                  .watch = s->watch,
                                  .log = s->log,
                                  .spec = &o->source.spec,
-                                 .hosts = o->hosts,
-                                 .any_hosts = o->any_hosts,
-                                 .hostfiles = o->hostfiles,
-                                 .nhostfiles = o->nhostfiles,
-                                 .by_name = o->by_name,
                                  .nmembers = o->members};
+    write_opts_conf(&o->files, &s->conf);
+}
+
+// Where the run directory is not used: --once, --diff, or nobody shares one.
+static int open_lease(struct sidecar *s)
+{
+    ERR_AUTO err = ERR_INIT;
+    const char *dir = s->opts.run_dir != NULL ? s->opts.run_dir : ROLL_DIR_DEFAULT;
+    struct lease_conf conf = {.base = s->base,
+                              .watch = s->watch,
+                              .log = s->log,
+                              .dir = dir,
+                              .keep = s->keep,
+                              .changed = on_lease,
+                              .arg = s};
+    if (s->opts.once || s->opts.diff || dir[0] == '\0')
+        return 0;
+    s->lease = lease_create(&conf, &err);
+    if (s->lease != NULL)
+        return 0;
+    if (s->opts.run_dir != NULL) {
+        err_copy(&s->err, &err);
+        return -1;
+    }
+    if (strcmp(err.kind, "OUT_NO_DIRECTORY") != 0)
+        log_warn(s->log, "%s; launchers' rolls are not followed", err_text(&err));
+    return 0;
 }
 
 static int start(struct sidecar *s)
@@ -136,21 +209,12 @@ static int start(struct sidecar *s)
     make_conf(s);
     if (!s->opts.diff && (s->keep = keep_create(&s->conf, &s->err)) == NULL)
         return -1;
-    struct follow_conf follow = {.base = s->base,
-                                 .watch = s->watch,
-                                 .log = s->log,
-                                 .spec = &s->opts.source.spec,
-                                 .interval_ms = s->opts.interval_ms,
-                                 .ops = {.update = on_update, .failed = on_failed},
-                                 .arg = s};
-    s->follow = follow_start(&follow, &s->err);
-    if (s->follow == NULL)
+    if (open_lease(s) < 0)
         return -1;
-    CLEANUP_FREE char *source = source_describe(&s->opts.source.spec);
-    log_info(s->log, "%s follows %s", MUSTER_VERSION, source);
-    return 0;
+    if (s->lease == NULL)
+        start_follow(s);
+    return s->code == 0 ? 0 : -1;
 }
-
 static void print_diff(struct sidecar *s)
 {
     BUF_AUTO out = BUF_INIT;
@@ -167,6 +231,7 @@ static void print_diff(struct sidecar *s)
 
 static void tear_down(struct sidecar *s)
 {
+    lease_destroy(s->lease);
     follow_stop(s->follow);
     keep_destroy(s->keep);
     members_free(&s->members);
