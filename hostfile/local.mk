@@ -46,6 +46,7 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/source_opts.c %D%/source_opts.h \
 	%D%/source_service.c \
 	%D%/squeeze.c %D%/squeeze.h \
+	%D%/succeed.c %D%/succeed.h \
 	%D%/textlines.c %D%/textlines.h
 hostfile_libhostfile_a_CPPFLAGS = $(AM_CPPFLAGS) $(CARES_CFLAGS)
 HOSTFILE_LIBS = hostfile/libhostfile.a $(CARES_LIBS) $(JANSSON_LIBS)

@@ -14,7 +14,8 @@ HOSTFILE_TESTS = \
 	tests/unit/test_ranges \
 	tests/unit/test_roll \
 	tests/unit/test_source \
-	tests/unit/test_squeeze
+	tests/unit/test_squeeze \
+	tests/unit/test_succeed
 check_PROGRAMS += $(HOSTFILE_TESTS)
 TESTS += $(HOSTFILE_TESTS)
 HOSTFILE_TEST_LIBS = $(HOSTFILE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
@@ -51,5 +52,7 @@ tests_unit_test_filter_SOURCES = %D%/test_filter.c
 tests_unit_test_filter_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_squeeze_SOURCES = %D%/test_squeeze.c
 tests_unit_test_squeeze_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_succeed_SOURCES = %D%/test_succeed.c
+tests_unit_test_succeed_LDADD = $(HOSTFILE_TEST_LIBS)
 
 EXTRA_DIST += tests/cases/hostfiles tests/cases/hostlists
