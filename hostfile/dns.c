@@ -1,10 +1,10 @@
-// c-ares in the event loop: one channel a server, so that each failure has a culprit.
+// Questions, their order and their answers: two channels a server (UDP, TCP), so that each
+// failure has a culprit.
 #define CARES_NO_DEPRECATED
 #include "hostfile/dns.h"
 
 #include <ares.h>
 #include <arpa/inet.h>
-#include <arpa/nameser.h>
 #include <event2/event.h>
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -15,27 +15,14 @@
 
 #include "common/loop.h"
 #include "common/mem.h"
+#include "hostfile/dns_channel.h"
 #include "hostfile/dns_parse.h"
-#include "hostfile/hostname.h"
 
-enum {
-    TRIES = 2, // the second waits twice as long: three units in all
-    UNITS = 3,
-    UDP_SIZE = 1232, // what passes every path (DNS flag day 2020)
-};
-
-struct socket_watch {
-    struct event *event;
-    struct server *server;
-    struct socket_watch *prev, *next;
-};
+enum { UNITS = 3 }; // of silence, see dns_channel.h
 
 struct server {
-    struct dns *dns;
-    ares_channel channel;
     char *name; // "10.96.0.10" or "127.0.0.1:5353"
-    struct event *timer;
-    struct socket_watch *sockets;
+    struct dns_channel *udp, *tcp;
 };
 
 struct query {
@@ -43,6 +30,7 @@ struct query {
     char *name;
     enum dns_type type;
     size_t server; // index of the one that is being asked
+    bool tcp;
     uint64_t started;
     struct dns_answer answer;
     void (*done)(void *arg, const struct dns_answer *answer);
@@ -58,62 +46,8 @@ struct dns {
     size_t in_flight;
     uint64_t heard; // when a server last said anything (loop_now_ms), 0: never
     struct event *deliver;
+    struct dns_stats stats;
 };
-
-// ---- c-ares and the loop --------------------------------------------------------
-
-static void rearm(struct server *s)
-{
-    struct timeval tv;
-    if (ares_timeout(s->channel, NULL, &tv) != NULL)
-        evtimer_add(s->timer, &tv);
-    else
-        evtimer_del(s->timer);
-}
-
-static void on_timer(int fd, short what, void *arg)
-{
-    struct server *s = arg;
-    ares_process_fd(s->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
-    rearm(s);
-}
-
-static void on_socket(int fd, short what, void *arg)
-{
-    struct server *s = arg;
-    ares_process_fd(s->channel, what & EV_READ ? fd : ARES_SOCKET_BAD,
-                    what & EV_WRITE ? fd : ARES_SOCKET_BAD);
-    rearm(s);
-}
-
-static struct socket_watch *watch_of(struct server *s, int fd)
-{
-    struct socket_watch *w;
-    DL_FOREACH (s->sockets, w) {
-        if (event_get_fd(w->event) == fd)
-            return w;
-    }
-    return NULL;
-}
-
-static void on_socket_state(void *arg, ares_socket_t fd, int readable, int writable)
-{
-    struct server *s = arg;
-    struct socket_watch *w = watch_of(s, fd);
-    if (w != NULL) {
-        DL_DELETE(s->sockets, w);
-        event_free(w->event);
-        free(w);
-    }
-    short what = (short)((readable ? EV_READ : 0) | (writable ? EV_WRITE : 0));
-    if (what == 0)
-        return;
-    w = xcalloc(1, sizeof *w);
-    w->server = s;
-    w->event = event_new(s->dns->base, fd, (short)(what | EV_PERSIST), on_socket, s);
-    event_add(w->event, NULL);
-    DL_APPEND(s->sockets, w);
-}
 
 // ---- questions ------------------------------------------------------------------
 
@@ -146,22 +80,9 @@ static void end_waiting(struct dns *dns, const struct query *silent)
 static void ask_server(struct query *q);
 static void pump(struct dns *dns);
 
-static void on_reply(void *arg, int status, int timeouts, unsigned char *reply, int len)
+static void end_query(struct query *q)
 {
-    struct query *q = arg;
     struct dns *dns = q->dns;
-    if (status == ARES_EDESTRUCTION)
-        return; // dns_destroy() frees it
-    dns_answer_free(&q->answer);
-    dns_parse(status, q->type, reply, len, &q->answer);
-    q->answer.server = dns->servers[q->server].name;
-    if (q->answer.status != DNS_TIMEOUT)
-        dns->heard = loop_now_ms();
-    if (dns_status_is_failure(q->answer.status) && q->server + 1 < dns->nservers) {
-        q->server++;
-        ask_server(q);
-        return;
-    }
     DL_DELETE(dns->asking, q);
     dns->in_flight--;
     set_answered(dns, q);
@@ -169,17 +90,42 @@ static void on_reply(void *arg, int status, int timeouts, unsigned char *reply, 
         end_waiting(dns, q);
 }
 
-static int class_type(enum dns_type type)
+static void on_reply(void *arg, int status, int timeouts, unsigned char *reply, int len)
 {
-    return type == DNS_A ? ns_t_a : type == DNS_AAAA ? ns_t_aaaa : ns_t_ptr;
+    struct query *q = arg;
+    struct dns *dns = q->dns;
+    if (status == ARES_EDESTRUCTION)
+        return; // dns_destroy() frees it
+    if (!q->tcp && dns_parse_is_cut(reply, len)) {
+        dns->stats.truncated++;
+        dns->heard = loop_now_ms();
+        q->tcp = true;
+        ask_server(q);
+        return;
+    }
+    dns_answer_free(&q->answer);
+    dns_parse(status, q->type, reply, len, &q->answer);
+    q->answer.server = dns->servers[q->server].name;
+    dns->stats.answers[q->answer.status]++;
+    if (q->answer.status == DNS_OK)
+        dns->stats.good_ms = loop_now_ms();
+    if (q->answer.status != DNS_TIMEOUT)
+        dns->heard = loop_now_ms();
+    if (!dns_status_is_failure(q->answer.status) || q->server + 1 == dns->nservers) {
+        end_query(q);
+        return;
+    }
+    q->server++;
+    q->tcp = false;
+    ask_server(q);
 }
 
 // May call on_reply() at once (a name that cannot be asked).
 static void ask_server(struct query *q)
 {
     struct server *s = &q->dns->servers[q->server];
-    ares_query(s->channel, q->name, ns_c_in, class_type(q->type), on_reply, q);
-    rearm(s);
+    q->dns->stats.queries++;
+    dns_channel_ask(q->tcp ? s->tcp : s->udp, q->name, q->type, on_reply, q);
 }
 
 static void pump(struct dns *dns)
@@ -241,58 +187,37 @@ char *dns_reverse_name(const struct sockaddr_storage *addr)
 
 // ---- life -----------------------------------------------------------------------
 
-static int open_channel(struct server *s, int unit_ms)
+static int open_server(struct dns *dns, struct server *s, int unit_ms, struct err *err)
 {
-    struct ares_options o = {
-        .flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES | ARES_FLAG_NOCHECKRESP |
-                 ARES_FLAG_EDNS,
-        .timeout = unit_ms,
-        .tries = TRIES,
-        .ednspsz = UDP_SIZE,
-        .lookups = (char[]){"b"},
-        .resolvconf_path = (char[]){"/dev/null"},
-        .sock_state_cb = on_socket_state,
-        .sock_state_cb_data = s,
-    };
-    int mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_EDNSPSZ |
-               ARES_OPT_LOOKUPS | ARES_OPT_RESOLVCONF | ARES_OPT_SOCK_STATE_CB |
-               ARES_OPT_DOMAINS;
-#ifdef ARES_OPT_QUERY_CACHE
-    mask |= ARES_OPT_QUERY_CACHE; // 0 seconds: no answer of the past
-#endif
-    int rc = ares_init_options(&s->channel, &o, mask);
-    if (rc != ARES_SUCCESS) {
-        s->channel = NULL;
-        return rc;
-    }
-    struct sockaddr_storage addr;
-    bool bare6 =
-        hostname_literal(s->name, strlen(s->name), &addr) && addr.ss_family == AF_INET6;
-    CLEANUP_FREE char *csv = xasprintf(bare6 ? "[%s]" : "%s", s->name);
-    return ares_set_servers_ports_csv(s->channel, csv);
+    struct dns_channel_conf conf = {
+        .base = dns->base, .server = s->name, .unit_ms = unit_ms};
+    s->udp = dns_channel_create(&conf, err);
+    conf.tcp = true;
+    s->tcp = s->udp != NULL ? dns_channel_create(&conf, err) : NULL;
+    return s->tcp != NULL ? 0 : -1;
 }
 
 struct dns *dns_create(struct event_base *base, const struct strv *servers,
                        struct err *err)
 {
-    ares_library_init(ARES_LIB_INIT_ALL);
     struct dns *dns = xcalloc(1, sizeof *dns);
     dns->base = base;
     dns->deliver = event_new(base, -1, 0, on_deliver, dns);
     dns->servers = xcalloc(servers->n + 1, sizeof *dns->servers);
     for (size_t i = 0; i < servers->n; i++) {
         struct server *s = &dns->servers[dns->nservers++];
-        s->dns = dns;
         s->name = xstrdup(servers->v[i]);
-        s->timer = loop_timer(base, on_timer, s);
-        int rc = open_channel(s, DNS_SILENCE_MS / UNITS / (int)servers->n);
-        if (rc == ARES_SUCCESS)
+        if (open_server(dns, s, DNS_SILENCE_MS / UNITS / (int)servers->n, err) == 0)
             continue;
-        err_set(err, "cannot ask the DNS server '%s': %s", s->name, ares_strerror(rc));
         dns_destroy(dns);
         return NULL;
     }
     return dns;
+}
+
+const struct dns_stats *dns_stats(const struct dns *dns)
+{
+    return &dns->stats;
 }
 
 static void free_list(struct query *list)
@@ -309,9 +234,8 @@ void dns_destroy(struct dns *dns)
         return;
     for (size_t i = 0; i < dns->nservers; i++) {
         struct server *s = &dns->servers[i];
-        if (s->channel != NULL)
-            ares_destroy(s->channel);
-        loop_timer_free(s->timer);
+        dns_channel_destroy(s->udp);
+        dns_channel_destroy(s->tcp);
         free(s->name);
     }
     event_free(dns->deliver);
@@ -320,5 +244,4 @@ void dns_destroy(struct dns *dns)
     free_list(dns->answered);
     free(dns->servers);
     free(dns);
-    ares_library_cleanup();
 }

@@ -1,7 +1,8 @@
 // DNS questions in the event loop; the only user of c-ares.
 //
 // Names are asked as they are (absolute), never searched, and no file of the system is
-// read. A truncated UDP answer is asked again over TCP and never used itself. Servers
+// read. A truncated UDP answer is asked again over TCP and never used itself, also when
+// TCP fails. Servers
 // are asked one after the other: the next when one fails, not when a name does not
 // exist.
 #ifndef MUSTER_HOSTFILE_DNS_H
@@ -14,22 +15,12 @@
 
 #include "common/err.h"
 #include "common/strv.h"
+#include "hostfile/dns_stats.h"
 
 struct dns;
 struct event_base;
 
 enum dns_type { DNS_A, DNS_AAAA, DNS_PTR };
-
-enum dns_status {
-    DNS_OK,
-    DNS_NXDOMAIN,    // the name does not exist
-    DNS_NODATA,      // the name exists, but has nothing of this type
-    DNS_SERVFAIL,    // from here on: the servers failed, nothing is known of the name
-    DNS_REFUSED,     // a server does not answer us
-    DNS_UNREACHABLE, // nobody listens there
-    DNS_TIMEOUT,
-    DNS_MALFORMED, // the answer cannot be read, or the name cannot be asked
-};
 
 struct dns_answer {
     enum dns_status status;
@@ -37,7 +28,8 @@ struct dns_answer {
     struct sockaddr_storage *addr; // A, AAAA: ordered by address; port 0
     size_t naddr;
     struct strv names; // PTR: without final dot
-    uint32_t ttl;      // seconds, the least of the addresses'; 0: not known
+    uint32_t ttl;      // seconds, the least of the addresses'; without any: how long
+                       // that may be believed (RFC 2308); 0: not known
 };
 
 enum {
@@ -58,6 +50,8 @@ void dns_ask(struct dns *dns, const char *name, enum dns_type type,
 // The name to ask for an address's PTR. Caller frees.
 char *dns_reverse_name(const struct sockaddr_storage *addr);
 
+// Since dns_create(). Borrowed.
+const struct dns_stats *dns_stats(const struct dns *dns);
 // "NXDOMAIN", "no address", "SERVFAIL", "refused", "timeout", ...
 const char *dns_status_word(enum dns_status status);
 // DNS_SERVFAIL and worse: nothing is known of the name, another server may know.

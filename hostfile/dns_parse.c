@@ -10,8 +10,13 @@
 #include <string.h>
 
 #include "common/mem.h"
+#include "hostfile/dns_soa.h"
 
-enum { RECORD_MIN = 14 }; // least bytes of an A record: no more records than len/this
+enum {
+    RECORD_MIN = 14, // least bytes of an A record: no more records than len/this
+    HEADER = 12,
+    TC = 0x02, // in the third byte
+};
 
 static enum dns_status status_of(int status)
 {
@@ -105,9 +110,16 @@ static int parse_ptr(unsigned char *reply, int len, struct dns_answer *out)
     return rc;
 }
 
+bool dns_parse_is_cut(const unsigned char *reply, int len)
+{
+    return reply != NULL && len >= HEADER && (reply[2] & TC) != 0;
+}
+
 void dns_parse(int status, enum dns_type type, unsigned char *reply, int len,
                struct dns_answer *out)
 {
+    if (dns_parse_is_cut(reply, len))
+        status = ARES_EBADRESP;
     if (status == ARES_SUCCESS) {
         status = type == DNS_A      ? parse_a(reply, len, out)
                  : type == DNS_AAAA ? parse_aaaa(reply, len, out)
@@ -118,6 +130,8 @@ void dns_parse(int status, enum dns_type type, unsigned char *reply, int len,
             qsort(out->addr, out->naddr, sizeof *out->addr, by_address);
     }
     out->status = status_of(status);
+    if (out->status == DNS_NXDOMAIN || out->status == DNS_NODATA)
+        out->ttl = dns_soa_ttl(reply, len > 0 ? (size_t)len : 0);
 }
 
 void dns_answer_free(struct dns_answer *answer)

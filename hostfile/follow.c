@@ -23,10 +23,21 @@ struct follow {
     struct event *timer, *soon;
     uint64_t changing_since; // 0: quiet
     struct watch_item *item;
-    struct buf text; // hostfile: as it was read last
-    char *said;      // the last complaint
-    bool good;       // there was an update
+    struct buf text;           // hostfile: as it was read last
+    char *said;                // the last complaint
+    bool good;                 // there was an update
+    struct source_status past; // of sources that were started before this one
 };
+
+// Keeps its counters.
+static void end_source(struct follow *f)
+{
+    if (f->source == NULL)
+        return;
+    follow_status(f, &f->past);
+    source_destroy(f->source);
+    f->source = NULL;
+}
 
 // ---- what the source says ---------------------------------------------------------
 
@@ -56,8 +67,7 @@ static void on_failed(void *arg, const struct err *err)
         return;
     }
     complain(f, err);
-    source_destroy(f->source); // the interval starts it again
-    f->source = NULL;
+    end_source(f); // the interval starts it again
 }
 
 // ---- reading it -------------------------------------------------------------------
@@ -74,7 +84,7 @@ static int restart(struct follow *f, struct err *err)
         source_start(f->conf.base, f->conf.spec, &ops, f, f->conf.log, err);
     if (s == NULL)
         return -1;
-    source_destroy(f->source);
+    end_source(f);
     f->source = s;
     return 0;
 }
@@ -168,6 +178,19 @@ struct follow *follow_start(const struct follow_conf *conf, struct err *err)
     }
     loop_timer_arm(f->timer, conf->interval_ms);
     return f;
+}
+
+void follow_status(const struct follow *f, struct source_status *out)
+{
+    struct source_status now = f->past;
+    if (f->source != NULL) {
+        source_status(f->source, &now);
+        now.rounds += f->past.rounds;
+        dns_stats_add(&now.dns, &f->past.dns);
+    }
+    now.good_age_ms =
+        now.dns.good_ms > 0 ? (int64_t)(loop_now_ms() - now.dns.good_ms) : -1;
+    *out = now;
 }
 
 void follow_stop(struct follow *f)

@@ -27,6 +27,8 @@ struct follow_conf {
 // Errors are those of source_start(), and HF_OWN_OUTPUT for a hostfile that
 // muster-sidecar wrote.
 struct follow *follow_start(const struct follow_conf *conf, struct err *err);
+// Counters go on when the source is started again.
+void follow_status(const struct follow *f, struct source_status *out);
 void follow_stop(struct follow *f); // NULL-safe; also from inside a callback
 
 #endif

@@ -4,7 +4,10 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/deepspeed.c %D%/deepspeed.h \
 	%D%/dialect.c %D%/dialect.h %D%/dialect_impl.h \
 	%D%/dns.c %D%/dns.h \
+	%D%/dns_channel.c %D%/dns_channel.h \
 	%D%/dns_parse.c %D%/dns_parse.h \
+	%D%/dns_soa.c %D%/dns_soa.h \
+	%D%/dns_stats.c %D%/dns_stats.h \
 	%D%/etchosts.c %D%/etchosts.h \
 	%D%/filter.c %D%/filter.h \
 	%D%/follow.c %D%/follow.h \
@@ -45,6 +48,7 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/source_list.c \
 	%D%/source_opts.c %D%/source_opts.h \
 	%D%/source_service.c \
+	%D%/source_status.h \
 	%D%/squeeze.c %D%/squeeze.h \
 	%D%/succeed.c %D%/succeed.h \
 	%D%/textlines.c %D%/textlines.h

@@ -130,6 +130,11 @@ bool resolver_has_dns(const struct resolver *r)
     return r->dns != NULL;
 }
 
+const struct dns_stats *resolver_dns(const struct resolver *r)
+{
+    return r->dns != NULL ? dns_stats(r->dns) : NULL;
+}
+
 void resolver_reload_hosts(struct resolver *r)
 {
     etchosts_destroy(r->hosts);
@@ -193,7 +198,7 @@ static bool try_local(struct question *q)
 }
 
 // Nothing in DNS: the hosts file where it counts, or the reason.
-static void give_up(struct question *q, const char *why, bool gone)
+static void give_up(struct question *q, const char *why, bool gone, uint32_t ttl)
 {
     const struct sockaddr_storage *found =
         q->plan.hosts == NAMES_HOSTS_LAST ? etchosts_find(q->resolver->hosts, q->name)
@@ -201,7 +206,7 @@ static void give_up(struct question *q, const char *why, bool gone)
     if (found != NULL)
         finish_one(q, found);
     else
-        finish(q, &(struct resolver_result){.why = why, .gone = gone});
+        finish(q, &(struct resolver_result){.why = why, .gone = gone, .ttl = ttl});
 }
 
 // ---- DNS ------------------------------------------------------------------------
@@ -244,7 +249,7 @@ static void on_answer(void *arg, const struct dns_answer *a)
         return;
     }
     CLEANUP_FREE char *why = reason(q, a);
-    give_up(q, why, gone);
+    give_up(q, why, gone, a->ttl);
 }
 
 static void ask_next(struct question *q)
@@ -270,7 +275,7 @@ void resolver_ask(struct resolver *r, const char *name, bool absolute,
         return;
     }
     CLEANUP_FREE char *why = xasprintf("no nameserver in %s", r->conf_path);
-    give_up(q, why, false);
+    give_up(q, why, false, 0);
 }
 
 // ---- reverse --------------------------------------------------------------------

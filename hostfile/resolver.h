@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "common/err.h"
+#include "hostfile/dns_stats.h"
 #include "hostfile/names.h"
 
 struct event_base;
@@ -39,6 +40,7 @@ void resolver_destroy(struct resolver *r);
 
 // False when resolv.conf names no server (then only /etc/hosts and literals help).
 bool resolver_has_dns(const struct resolver *r);
+const struct dns_stats *resolver_dns(const struct resolver *r); // NULL: no server
 // Read /etc/hosts again: once a round.
 void resolver_reload_hosts(struct resolver *r);
 // `name` without final dot. The result is borrowed; it may come from inside this call.

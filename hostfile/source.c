@@ -2,11 +2,13 @@
 #include "hostfile/source.h"
 
 #include <event2/util.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/buf.h"
 #include "common/log.h"
+#include "common/loop.h"
 #include "common/mem.h"
 #include "hostfile/dialect.h"
 #include "hostfile/hostlist.h"
@@ -46,6 +48,12 @@ void source_report(struct source_env *env, const struct members *now)
     members_copy(&env->last, now);
     env->reported = true;
     env->ops.update(env->arg, now);
+}
+
+void source_trouble(struct source_env *env, const char *why)
+{
+    free(env->trouble);
+    env->trouble = why != NULL ? xstrdup(why) : NULL;
 }
 
 uint64_t source_jitter(uint64_t lo, uint64_t hi)
@@ -166,6 +174,23 @@ void source_recheck(struct source *s)
         source_service_recheck(s->service);
 }
 
+void source_status(const struct source *s, struct source_status *out)
+{
+    const struct source_env *env = &s->env;
+    const struct dns_stats *dns =
+        s->list != NULL ? source_list_dns(s->list) : source_service_dns(s->service);
+    *out = (struct source_status){
+        .members = env->last.n, .rounds = env->rounds, .good_age_ms = -1};
+    for (size_t i = 0; i < env->last.n; i++)
+        out->addressed += env->last.v[i].addr.ss_family != 0 ? 1 : 0;
+    if (dns != NULL)
+        out->dns = *dns;
+    if (out->dns.good_ms > 0)
+        out->good_age_ms = (int64_t)(loop_now_ms() - out->dns.good_ms);
+    if (env->trouble != NULL)
+        snprintf(out->last_error, sizeof out->last_error, "%s", env->trouble);
+}
+
 void source_destroy(struct source *s)
 {
     if (s == NULL)
@@ -173,6 +198,7 @@ void source_destroy(struct source *s)
     source_list_destroy(s->list);
     source_service_destroy(s->service);
     members_free(&s->env.last);
+    free(s->env.trouble);
     free(s->env.what);
     free(s);
 }

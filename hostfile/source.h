@@ -8,6 +8,7 @@
 
 #include "common/err.h"
 #include "hostfile/members.h"
+#include "hostfile/source_status.h"
 
 struct dialect;
 struct event_base;
@@ -53,6 +54,7 @@ struct source *source_start(struct event_base *base, const struct source_spec *s
 // Ask everything again soon, addresses that are known too: after a member was lost, its
 // name may have a new one. Literals stay. update() comes when something changed.
 void source_recheck(struct source *s);
+void source_status(const struct source *s, struct source_status *out);
 void source_destroy(struct source *s); // NULL-safe; also from inside a callback
 
 #endif

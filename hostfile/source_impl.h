@@ -17,7 +17,12 @@ struct source_env {
     char *what; // source_describe()
     struct members last;
     bool reported;
+    uint64_t rounds;
+    char *trouble; // of the newest round, NULL: none; see source_status.h
 };
+
+// Remembers why the newest round did not give all; NULL: it did.
+void source_trouble(struct source_env *env, const char *why);
 
 // update() when something changed since the last report. The callback may destroy the
 // source: nothing may be touched afterwards.
@@ -39,6 +44,7 @@ struct source_list *source_list_create(struct source_env *env, struct members *m
                                        enum names_kind kind,
                                        const struct resolver_config *config,
                                        struct err *err);
+const struct dns_stats *source_list_dns(const struct source_list *l); // NULL: no DNS
 void source_list_recheck(struct source_list *l);
 void source_list_destroy(struct source_list *l);
 
@@ -48,6 +54,7 @@ struct source_service *source_service_create(struct source_env *env,
                                              const char *service, int slots,
                                              const struct resolver_config *config,
                                              struct err *err);
+const struct dns_stats *source_service_dns(const struct source_service *s);
 void source_service_recheck(struct source_service *s);
 void source_service_destroy(struct source_service *s);
 

@@ -151,6 +151,15 @@ static void arm_sooner(struct source_list *l, uint64_t wait)
     loop_timer_arm(l->timer, wait);
 }
 
+// A member that the newest round left without an address, or could not ask again.
+static const char *trouble_of(const struct source_list *l)
+{
+    for (size_t i = 0; i < l->members.n; i++)
+        if (l->members.v[i].why != NULL)
+            return l->members.v[i].why;
+    return NULL;
+}
+
 static void finish_round(struct source_list *l)
 {
     size_t missing = 0;
@@ -170,6 +179,7 @@ static void finish_round(struct source_list *l)
                   l->env->what, missing, l->members.n, (unsigned long long)wait);
         arm_sooner(l, wait);
     }
+    source_trouble(l->env, trouble_of(l));
     source_report(l->env, &l->members);
 }
 
@@ -178,6 +188,7 @@ static void on_round(int fd, short what, void *arg)
     struct source_list *l = arg;
     l->due = 0;
     l->round++;
+    l->env->rounds++;
     resolver_reload_hosts(l->resolver);
     l->pending = 1; // held while asking: answers may come at once
     for (size_t i = 0; i < l->members.n; i++) {
@@ -190,6 +201,11 @@ static void on_round(int fd, short what, void *arg)
     }
     if (--l->pending == 0)
         finish_round(l);
+}
+
+const struct dns_stats *source_list_dns(const struct source_list *l)
+{
+    return resolver_dns(l->resolver);
 }
 
 void source_list_recheck(struct source_list *l)

@@ -116,6 +116,7 @@ static void finish_round(struct source_service *s)
         s->pace.step = 0;
     }
     loop_timer_arm(s->timer, wait);
+    source_trouble(s->env, s->why);
     source_report(s->env, &now);
 }
 
@@ -209,12 +210,18 @@ static void on_round(int fd, short what, void *arg)
 {
     struct source_service *s = arg;
     s->round++;
+    s->env->rounds++;
     s->pending = 1;
     resolver_reload_hosts(s->resolver);
     resolver_ask(s->resolver, s->name, s->absolute, NAMES_SERVICE, on_addresses, s);
 }
 
 // ---- life -------------------------------------------------------------------------
+
+const struct dns_stats *source_service_dns(const struct source_service *s)
+{
+    return resolver_dns(s->resolver);
+}
 
 void source_service_recheck(struct source_service *s)
 {

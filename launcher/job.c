@@ -508,9 +508,9 @@ bool job_output_is_left(const struct job *j)
     return j->gave_up || j->interrupts > 0;
 }
 
-bool job_line_is_open(const struct job *j)
+bool job_wants_newline(struct job *j)
 {
-    return j->output != NULL && output_is_unfinished(j->output);
+    return j->output != NULL && output_wants_newline(j->output);
 }
 
 int job_code(const struct job *j)

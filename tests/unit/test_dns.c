@@ -155,6 +155,10 @@ static void truncated(enum fakedns_mood mood)
     cr_assert_eq(b.status, DNS_OK);
     cr_assert_eq(b.naddr, 1000);
     cr_assert_str_eq(fakedns_log(b.server), "A svc.d\nA/tcp svc.d\n");
+    cr_assert_eq(dns_stats(b.dns)->queries, 2);
+    cr_assert_eq(dns_stats(b.dns)->truncated, 1);
+    cr_assert_eq(dns_stats(b.dns)->answers[DNS_OK], 1);
+    cr_assert_gt(dns_stats(b.dns)->good_ms, 0);
     stop(&b);
 }
 
