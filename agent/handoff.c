@@ -95,15 +95,20 @@ static void grant_next(struct handoff *h)
             grant(h, c);
 }
 
-// Of one job there is one launcher that counts.
-static void oust_older(struct handoff *h, const struct handoff_claim *c)
+// Of one job the newest hold counts; the lease goes on.
+static void oust_older(struct handoff *h, const struct handoff_claim *newest)
 {
-    struct handoff_claim *o = h->owner;
-    if (o == NULL || o == c || strcmp(o->roll->job_key, c->roll->job_key) != 0 ||
-        o->roll->term >= c->roll->term)
-        return;
-    step(o, HANDOFF_EV_OUSTED);
-    give_up(h);
+    struct handoff_claim *c;
+    DL_FOREACH (h->claims, c) {
+        bool same_job = false;
+        if (c == newest || c->roll == NULL ||
+            roll_compare(c->roll, newest->roll, &same_job) >= 0 || !same_job)
+            continue;
+        step(c, HANDOFF_EV_OUSTED);
+        if (h->owner == c)
+            h->owner = NULL;
+    }
+    loop_timer_disarm(h->owner == NULL ? h->expiry : NULL);
 }
 
 static void on_beat(int fd, short what, void *arg)

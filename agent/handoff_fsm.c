@@ -11,15 +11,15 @@ static const struct {
     {HANDOFF_WAITING, HANDOFF_EV_GRANTED, HANDOFF_OWNER},
     {HANDOFF_WAITING, HANDOFF_EV_LOST, HANDOFF_ABSENT},
     {HANDOFF_OWNER, HANDOFF_EV_LOST, HANDOFF_AWAY},
-    {HANDOFF_OWNER, HANDOFF_EV_OUSTED, HANDOFF_WAITING},
     {HANDOFF_AWAY, HANDOFF_EV_BACK, HANDOFF_OWNER},
     {HANDOFF_AWAY, HANDOFF_EV_EXPIRED, HANDOFF_ABSENT},
-    {HANDOFF_AWAY, HANDOFF_EV_OUSTED, HANDOFF_ABSENT},
     {HANDOFF_ABSENT, HANDOFF_EV_BACK, HANDOFF_WAITING},
 };
 
 enum handoff_state handoff_fsm_next(enum handoff_state s, enum handoff_event ev)
 {
+    if (ev == HANDOFF_EV_OUSTED)
+        return HANDOFF_OUSTED;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (table[i].from == s && table[i].event == ev)
             return table[i].to;
@@ -34,7 +34,7 @@ bool handoff_fsm_owns(enum handoff_state s)
 const char *handoff_state_name(enum handoff_state s)
 {
     static const char *const names[HANDOFF_STATES] = {"waiting", "owner", "away",
-                                                      "absent"};
+                                                      "absent", "ousted"};
     return names[s];
 }
 

@@ -4,10 +4,9 @@
 //   OWNER --lost--> AWAY                no beats while the launcher is out of reach
 //   AWAY --back--> OWNER
 //   AWAY --expired--> ABSENT            the lease has run out: others may own
-//   OWNER --ousted--> WAITING           a newer term of the same job is here
-//   AWAY --ousted--> ABSENT
 //   WAITING --lost--> ABSENT            nobody to write for
 //   ABSENT --back--> WAITING
+//   any --ousted--> OUSTED              a newer hold of the same job is here: for good
 // A session that ends takes its claim along, from any state.
 #ifndef MUSTER_AGENT_HANDOFF_FSM_H
 #define MUSTER_AGENT_HANDOFF_FSM_H
@@ -19,6 +18,7 @@ enum handoff_state {
     HANDOFF_OWNER,
     HANDOFF_AWAY,
     HANDOFF_ABSENT,
+    HANDOFF_OUSTED,
     HANDOFF_STATES,
 };
 

@@ -193,6 +193,12 @@ void follow_status(const struct follow *f, struct source_status *out)
     *out = now;
 }
 
+void follow_recheck(struct follow *f)
+{
+    if (f->source != NULL)
+        source_recheck(f->source);
+}
+
 void follow_stop(struct follow *f)
 {
     if (f == NULL)

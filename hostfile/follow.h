@@ -29,6 +29,8 @@ struct follow_conf {
 struct follow *follow_start(const struct follow_conf *conf, struct err *err);
 // Counters go on when the source is started again.
 void follow_status(const struct follow *f, struct source_status *out);
+// Ask for names again soon (source_recheck); literals stay.
+void follow_recheck(struct follow *f);
 void follow_stop(struct follow *f); // NULL-safe; also from inside a callback
 
 #endif
