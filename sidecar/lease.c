@@ -33,6 +33,7 @@ struct lease {
     struct roll_lease of;
     struct err refused; // by the keep
     uint64_t asked_ms;  // when it was read
+    bool answered;      // the roll as it was applied last
     bool told, held;    // what the owner knows
     char *said;         // the last complaint
 };
@@ -59,12 +60,14 @@ static void put_answer(struct lease *l, const char *error)
                              .error = copy};
     roll_applied_write(&a, &text);
     int rc = outfile_put(l->applied, &text, &err);
+    bool news = rc > 0 || !l->answered;
+    l->answered = rc >= 0;
     if (rc < 0)
         complain(l, ROLL_APPLIED_FILE, err_text(&err));
-    else if (rc > 0 && error[0] == '\0')
+    else if (news && error[0] == '\0')
         log_info(l->conf.log, "roll %llu of job %s is applied",
                  (unsigned long long)a.generation, a.job);
-    else if (rc > 0)
+    else if (news)
         log_warn(l->conf.log, "roll %llu of job %s is not applied: %s",
                  (unsigned long long)a.generation, a.job, error);
 }
@@ -133,6 +136,7 @@ static void read_roll(struct lease *l)
 static void apply(struct lease *l)
 {
     err_clear(&l->refused);
+    l->answered = false;
     l->asked_ms = loop_now_ms();
     keep_apply(l->conf.keep, l->roll, &l->refused);
     answer(l);

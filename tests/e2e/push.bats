@@ -70,3 +70,113 @@ look='echo "hostfile $(tail -n +2 /run/muster/hostfile | tr "\n" ,)"
     for i in 0 1 2 3; do wait_for 20 hostfile_is "train-$i" "10.9.9.9 slots=1"; done
   done
 }
+
+# start_job RUN-OPTIONS...: ranks that wait for the file /tmp/stop of their pod; from train-0.
+# Its stderr goes to $err, its events to /tmp/events there.
+start_job() {
+  err=$BATS_TEST_TMPDIR/err
+  lead rm -f /tmp/events
+  lead timeout 100 "$muster" run --events /tmp/events --pmi none "$@" \
+    sh -c 'until [ -e /tmp/stop ]; do sleep 0.1; done' >"$err" 2>&1 3>&- &
+  job=$!
+}
+
+happened() { lead grep -q "\"event\":\"$1\"" /tmp/events; }
+
+pid_of() { "$podbox" ps "$1" | awk -v p="$2" '$2 ~ p { print $1; exit }'; }
+agent_pid() { "$podbox" ps "$1" | awk '$2 ~ /\/musterd$/ { print $1; exit }'; }
+logged() { "$podbox" logs "$1" | grep -qF -e "$2"; }
+
+# replaced_silently POD: nothing tells the launcher but silence.
+replaced_silently() {
+  pb cut "$1"
+  pb replace "$1"
+}
+
+@test "a replaced pod's address is pushed to all others; a sidecar that restarts keeps it" {
+  bed 4
+  start_job --link-grace 90 --orphan-grace 90 --pods 'train-[0-3].train' -n 3 --ppn 1
+  wait_for 30 happened started
+  replaced_silently train-3
+  ip=$(pb ip train-3)
+  wait_for 30 happened roll
+  for i in 0 1 2; do wait_for 10 has_address "train-$i" train-3.train "$ip"; done
+  grep -q "member train-3.train has moved from .* to $ip" "$err"
+  # Not a position: it is in hosts and not in hostfiles.
+  want=$(addresses 3 1)
+  for i in 0 1 2; do hostfile_is "train-$i" "$want"; done
+  kill -KILL "$(pid_of train-1 muster-sidecar)"
+  start_sidecar train-1
+  wait_for 20 sh -c "[ \"\$('$podbox' logs train-1 | grep -c 'is applied')\" -ge 3 ]"
+  hostfile_is train-1 "$want"
+  [ "$("$podbox" logs train-1 | grep -c 'follows hostfile')" = 1 ]
+}
+
+@test "leases run out: launcher killed, agent killed, agent frozen; a new job takes over" {
+  bed 3
+  want=$(addresses 3 1)
+  start_job --pods 'train-[0-2].train' --ppn 1
+  wait_for 30 happened started
+  kill -STOP "$(agent_pid train-2)"
+  kill -KILL "$(agent_pid train-1)" "$(pid_of train-0 /launcher/muster)"
+  for i in 0 1 2; do hostfile_is "train-$i" "$want"; done
+  for i in 0 1 2; do wait_for 30 hostfile_is "train-$i" "10.9.9.9 slots=1"; done
+  kill -KILL "$(agent_pid train-2)"
+  in_pod train-1 test -e /run/muster/roll.json # left by whom it was killed
+  for i in 1 2; do in_pod "train-$i" -d "$musterd"; done
+  run --separate-stderr -0 lead timeout 60 "$muster" run --pods 'train-[0-2].train' --ppn 1 \
+    --pmi none sh -c "$look"
+  [ "$(grep -cFx "hostfile $(tr '\n' , <<<"$want")" <<<"$output")" = 3 ]
+}
+
+@test "the files are the first job's; the second one is told, and gets them after it" {
+  bed 2
+  start_job --pods 'train-[0-1].train' --ppn 1
+  first=$job
+  wait_for 30 happened started
+  run -0 lead timeout 60 "$muster" run --pods 'train-[0-1].train' --ppn 2 --pmi none true
+  [[ "$output" == *"hosts and hostfiles of this pod follow another job"* ]]
+  hostfile_is train-1 "$(addresses 2 1)"
+  lead timeout 100 "$muster" run --pods 'train-[0-1].train' --ppn 2 --pmi none \
+    sh -c 'echo up; exec sleep 100' >"$BATS_TEST_TMPDIR/second" 2>&1 3>&- &
+  second=$!
+  wait_for 30 sh -c "[ \"\$(grep -cx up '$BATS_TEST_TMPDIR/second')\" = 4 ]"
+  for i in 0 1; do in_pod "train-$i" touch /tmp/stop; done
+  ends_within 20 "$first"
+  [ "$code" = 0 ]
+  for i in 0 1; do wait_for 20 hostfile_is "train-$i" "$(addresses 2 2)"; done
+  lead pkill -INT -x muster
+  ends_within 20 "$second"
+}
+
+@test "files that cannot be written, or are not within 10 s, are the reason why nothing starts" {
+  bed 2
+  in_pod train-1 mkdir /tmp/gone
+  in_pod train-0 mkdir /tmp/gone
+  kill -KILL "$(pid_of train-1 muster-sidecar)"
+  start_sidecar train-1 --write openmpi:/tmp/gone/hostfile
+  wait_for 20 in_pod train-1 test -e /tmp/gone/hostfile
+  in_pod train-1 rm -r /tmp/gone
+  run -125 lead timeout 60 "$muster" run --pods 'train-[0-1].train' --ppn 1 --pmi none true
+  [[ "$output" == *"member train-1.train"*"the pod's sidecar: /tmp/gone/hostfile: OUT_NO_DIRECTORY"* ]]
+  in_pod train-1 mkdir /tmp/gone
+  lead timeout 60 "$muster" run --pods 'train-[0-1].train' --ppn 1 --pmi none true
+  kill -STOP "$(pid_of train-1 muster-sidecar)"
+  run -125 lead timeout 60 "$muster" run --pods 'train-[0-1].train' --ppn 1 --pmi none true
+  [[ "$output" == *"member train-1.train"*"(muster-sidecar) did not write hosts and hostfiles within 10 s"* ]]
+  kill -KILL "$(pid_of train-1 muster-sidecar)"
+  lead timeout 60 "$muster" run --pods 'train-[0-1].train' --ppn 1 --pmi none true
+}
+
+@test "musterd keeps the files itself in pods without a sidecar, and refuses to be the second" {
+  pods_up 2
+  for i in 0 1; do in_pod "train-$i" -d "$musterd" --hosts --write deepspeed:/run/muster.hosts; done
+  run --separate-stderr -0 lead timeout 60 "$muster" run --pods 'train-[0-1].train' --slots 3 --pmi none \
+    sh -c 'tail -n +2 /run/muster.hosts; grep -c "train-[01].train" /etc/hosts'
+  [ "$(grep -c "^$(pb ip train-1) slots=3$" <<<"$output")" = 6 ]
+  has_address train-0 train-1.train.default.svc.cluster.local "$(pb ip train-1)"
+  run -125 in_pod train-0 "$sidecar" --once --hosts --pods 'train-[0-1].train'
+  [[ "$output" == *HOSTS_BUSY* ]]
+  run -125 in_pod train-0 "$musterd" --listen 127.0.0.1:7999 --write openmpi:/run/muster.hosts
+  [[ "$output" == *OUT_BUSY* ]]
+}
