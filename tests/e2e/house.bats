@@ -21,7 +21,7 @@ may_use() {
     may_use common
     may_use hostfile common
     may_use wire common hostfile
-    may_use agent common hostfile wire
+    may_use agent common hostfile wire sidecar
     may_use launcher common hostfile wire
     may_use sidecar common hostfile
 }
