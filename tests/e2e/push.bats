@@ -93,23 +93,23 @@ replaced_silently() {
   pb replace "$1"
 }
 
-@test "a replaced pod's address is pushed to all others; a sidecar that restarts keeps it" {
+@test "a replaced pod's address is pushed down the tree; a sidecar that restarts keeps it" {
   bed 4
-  start_job --link-grace 90 --orphan-grace 90 --pods 'train-[0-3].train' -n 3 --ppn 1
+  # train-2 and train-3 are below train-0; train-3 has no position.
+  start_job --link-grace 90 --orphan-grace 90 --fanout 2 --pods 'train-[0-3].train' -n 3 --ppn 1
   wait_for 30 happened started
-  replaced_silently train-3
-  ip=$(pb ip train-3)
+  replaced_silently train-1
+  ip=$(pb ip train-1)
   wait_for 30 happened roll
-  for i in 0 1 2; do wait_for 10 has_address "train-$i" train-3.train "$ip"; done
-  grep -q "member train-3.train has moved from .* to $ip" "$err"
-  # Not a position: it is in hosts and not in hostfiles.
+  for i in 0 2 3; do wait_for 10 has_address "train-$i" train-1.train "$ip"; done
+  grep -q "member train-1.train has moved from .* to $ip" "$err"
   want=$(addresses 3 1)
-  for i in 0 1 2; do hostfile_is "train-$i" "$want"; done
-  kill -KILL "$(pid_of train-1 muster-sidecar)"
-  start_sidecar train-1
-  wait_for 20 sh -c "[ \"\$('$podbox' logs train-1 | grep -c 'is applied')\" -ge 3 ]"
-  hostfile_is train-1 "$want"
-  [ "$("$podbox" logs train-1 | grep -c 'follows hostfile')" = 1 ]
+  for i in 0 2 3; do wait_for 10 hostfile_is "train-$i" "$want"; done
+  kill -KILL "$(pid_of train-2 muster-sidecar)"
+  start_sidecar train-2
+  wait_for 20 sh -c "[ \"\$('$podbox' logs train-2 | grep -c 'is applied')\" -ge 3 ]"
+  hostfile_is train-2 "$want"
+  [ "$("$podbox" logs train-2 | grep -c 'follows hostfile')" = 1 ]
 }
 
 @test "leases run out: launcher killed, agent killed, agent frozen; a new job takes over" {
@@ -179,4 +179,78 @@ replaced_silently() {
   [[ "$output" == *HOSTS_BUSY* ]]
   run -125 in_pod train-0 "$musterd" --listen 127.0.0.1:7999 --write openmpi:/run/muster.hosts
   [[ "$output" == *OUT_BUSY* ]]
+}
+
+in_net() { # POD CMD...: with the host's programs
+  local pid
+  pid=$("$podbox" pid "$1")
+  shift
+  nsenter -t "$pid" -n "$@"
+}
+
+count_queries_of() {
+  in_net "$1" nft -f - <<<'table inet asked { chain out { type filter hook output priority 0;
+    udp dport 53 counter; tcp dport 53 tcp flags & (syn | ack) == syn counter; }; }'
+}
+
+queries_of() { # POD: since it is counted
+  in_net "$1" nft list table inet asked | awk '{ for (i = 1; i < NF; i++) if ($i == "packets") n += $(i + 1) } END { print n + 0 }'
+}
+
+# milliseconds_of TIME: 2026-01-02T03:04:05.678Z
+milliseconds_of() { date -u -d "$1" +%s%3N; }
+
+# Sixty-four pods with MUSTER_LONG=1.
+@test "many pods: a new address is everywhere within a second, and only the launcher asks DNS" {
+  n=16
+  [ -z "${MUSTER_LONG:-}" ] || n=64
+  mkdir -p "$BATS_TEST_TMPDIR/cm"
+  echo "10.9.9.9 slots=1" >"$BATS_TEST_TMPDIR/cm/hostfile"
+  PB_LIMIT=120 pods_with_agents $n --ttl 1
+  for ((i = 0; i < n; i++)); do
+    # A ConfigMap that is old, or DNS.
+    if ((i % 2)); then
+      in_pod "train-$i" -d "$sidecar" --log json --hosts --write openmpi:/run/muster/hostfile \
+        --dns train --members $n
+    else start_sidecar "train-$i"; fi
+  done
+  start_job --link-grace 90 --orphan-grace 90 --dns train --members $n --slots 1
+  wait_for 60 happened started
+  for ((i = 0; i < n; i++)); do count_queries_of "train-$i"; done
+  begun=$(ms)
+  last=train-1
+  old=$(pb ip $last)
+  replaced_silently $last
+  ip=$(pb ip $last)
+  wait_for 60 happened roll
+  event=$(lead grep -m1 '"event":"roll"' /tmp/events)
+  [[ "$event" == *"\"old\":\"$old\",\"new\":\"$ip\""* ]]
+  generation=$(sed 's/.*"generation":\([0-9]*\).*/\1/' <<<"$event")
+  told=$(milliseconds_of "$(sed 's/.*"time":"\([^"]*\)".*/\1/' <<<"$event")")
+  wait_for 20 logged train-0 "roll $generation of job"
+  want=$(lead tail -n +2 /run/muster/hostfile)
+  slowest=0 reached=0
+  for ((i = 0; i < n; i++)); do
+    [ "train-$i" != $last ] || continue
+    wait_for 20 logged "train-$i" "roll $generation of job"
+    applied=$(pb logs "train-$i" | grep -m1 -F "roll $generation of job" | sed 's/.*"time":"\([^"]*\)".*/\1/')
+    took=$(($(milliseconds_of "$applied") - told))
+    ((took <= slowest)) || slowest=$took
+    has_address "train-$i" train-1.train "$ip"
+    hostfile_is "train-$i" "$want"
+    if has_address "train-$i" train-1.train "$old"; then false; fi
+    reached=$((reached + 1))
+  done
+  grep -qx "$ip slots=1" <<<"$want"
+  asked=$(queries_of train-0) others=0
+  for ((i = 1; i < n; i++)); do
+    [ "train-$i" = $last ] || others=$((others + $(queries_of "train-$i")))
+  done
+  seconds=$((($(ms) - begun) / 1000))
+  echo "# $reached of $n pods: the last one had it $slowest ms after the launcher knew;" \
+    "DNS queries in $seconds s: launcher's pod $asked, all others $others" \
+    "(each pod asking for each name every 5 s: $((n * n * (seconds / 5 + 1))))" >&3
+  [ "$slowest" -lt 5000 ] # 1 s where nothing else runs
+  [ "$others" = 0 ]
+  [ "$asked" -le $((20 + seconds * 4)) ]
 }
