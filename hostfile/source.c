@@ -88,9 +88,10 @@ static int read_hostfile(const struct source_spec *spec, struct log *log,
     CLEANUP_FREE char *self = hostname_own();
     const struct dialect *as,
         *d = spec->dialect != NULL ? spec->dialect : dialect_auto();
-    BUF_AUTO text = BUF_INIT;
-    if (slurp(spec->text, &text, err) < 0 ||
-        dialect_read(d, (const char *)buf_data(&text), buf_len(&text), spec->text, self,
+    BUF_AUTO own = BUF_INIT;
+    const struct buf *text = spec->content != NULL ? spec->content : &own;
+    if ((spec->content == NULL && slurp(spec->text, &own, err) < 0) ||
+        dialect_read(d, (const char *)buf_data(text), buf_len(text), spec->text, self,
                      to, &as, err) < 0)
         return -1;
     log_info(log, "%s: read as %s", spec->text, dialect_name(as));

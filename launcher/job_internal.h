@@ -42,7 +42,9 @@ struct job {
     char *nspace; // of this attempt
 
     struct source *source;
-    bool warned;               // the source's warnings were told
+    bool warned;           // the source's warnings were told
+    struct follow *follow; // of a hostfile, instead of the source
+    struct watch *watch;
     struct job_upkeep *upkeep; // of the roll, from connect on
     bool local;                // one member, this machine, reached over a socketpair
     pid_t local_agent;

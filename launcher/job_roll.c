@@ -10,7 +10,6 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "common/log.h"
 #include "common/loop.h"
@@ -35,9 +34,7 @@ struct seen {
 
 struct job_upkeep {
     struct job *job;
-    struct follow *follow; // of a hostfile; NULL: job->source goes on
-    struct watch *watch;
-    struct event *recheck;
+    struct event *recheck; // asks for names again
     struct members newest; // as the source said last
     struct seen *seen;
     bool pushed; // agents have a roll, and get each new one
@@ -215,25 +212,12 @@ void job_roll_lost(struct job *j)
 
 // ---- following ----------------------------------------------------------------
 
-static void on_update(void *arg, const struct members *now)
-{
-    const struct job_upkeep *u = arg;
-    job_roll_update(u->job, now);
-}
-
 void job_roll_recheck(struct job *j)
 {
-    if (j->upkeep != NULL && j->upkeep->follow != NULL)
-        follow_recheck(j->upkeep->follow);
+    if (j->follow != NULL)
+        follow_recheck(j->follow);
     else if (j->source != NULL)
         source_recheck(j->source);
-}
-
-static void on_failed(void *arg, const struct err *err)
-{
-    const struct job_upkeep *u = arg;
-    log_warn(u->job->conf.log, "%s; the members stay as they were found",
-             err_text(err));
 }
 
 static void on_recheck(int fd, short what, void *arg)
@@ -241,34 +225,6 @@ static void on_recheck(int fd, short what, void *arg)
     struct job_upkeep *u = arg;
     source_recheck(u->job->source);
     loop_timer_arm(u->recheck, RECHECK_MS);
-}
-
-// A pipe is read once.
-static bool can_be_read_again(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
-static void follow_file(struct job_upkeep *u)
-{
-    ERR_AUTO err = ERR_INIT;
-    struct job *j = u->job;
-    const struct source_spec *spec = &j->opts->source;
-    source_destroy(STEAL(j->source));
-    if (!can_be_read_again(spec->text))
-        return;
-    u->watch = watch_create(j->conf.base, NULL); // without one it is polled
-    struct follow_conf conf = {.base = j->conf.base,
-                               .watch = u->watch,
-                               .log = j->conf.log,
-                               .spec = spec,
-                               .interval_ms = RECHECK_MS,
-                               .ops = {.update = on_update, .failed = on_failed},
-                               .arg = u};
-    u->follow = follow_start(&conf, &err);
-    if (u->follow == NULL)
-        on_failed(u, &err);
 }
 
 void job_roll_start(struct job *j)
@@ -281,20 +237,25 @@ void job_roll_start(struct job *j)
     u->job = j;
     u->seen = xcalloc(j->group.n, sizeof *u->seen);
     u->recheck = loop_timer(j->conf.base, on_recheck, u);
-    if (j->opts->source.kind == SOURCE_HOSTFILE)
-        follow_file(u);
-    else if (j->opts->source.kind != SOURCE_DNS) // which has a pace of its own
-        loop_timer_arm(u->recheck, RECHECK_MS);
+    switch (j->opts->source.kind) {
+    case SOURCE_HOSTFILE:
+        source_destroy(STEAL(j->source)); // of a pipe, which is read once
+        if (j->follow != NULL)
+            follow_hold(j->follow);
+        break;
+    case SOURCE_DNS: break; // has a pace of its own
+    default: loop_timer_arm(u->recheck, RECHECK_MS); break;
+    }
 }
 
 void job_roll_end(struct job *j)
 {
     struct job_upkeep *u = STEAL(j->upkeep);
+    follow_stop(STEAL(j->follow));
+    watch_destroy(STEAL(j->watch));
     source_destroy(STEAL(j->source));
     if (u == NULL)
         return;
-    follow_stop(u->follow);
-    watch_destroy(u->watch);
     loop_timer_free(u->recheck);
     members_free(&u->newest);
     free(u->seen);

@@ -92,6 +92,9 @@ static void start_follow(struct sidecar *s)
         return;
     }
     CLEANUP_FREE char *source = source_describe(&s->opts.source.spec);
+    CLEANUP_FREE char *found = source_opts_line(&s->opts.source);
+    if (found != NULL)
+        log_info(s->log, "%s", found);
     log_info(s->log, "%s follows %s", MUSTER_VERSION, source);
 }
 
@@ -114,7 +117,7 @@ static bool is_complete(const struct sidecar *s)
     for (size_t i = 0; i < m->n; i++)
         if (m->v[i].addr.ss_family == 0)
             return false;
-    return m->n > 0 && m->n >= s->opts.members;
+    return m->n > 0 && m->n >= s->opts.source.members;
 }
 
 static void check_end(struct sidecar *s, bool late)
@@ -173,7 +176,7 @@ static void make_conf(struct sidecar *s)
                                  .watch = s->watch,
                                  .log = s->log,
                                  .spec = &o->source.spec,
-                                 .nmembers = o->members};
+                                 .nmembers = o->source.members};
     write_opts_conf(&o->files, &s->conf);
 }
 
@@ -215,6 +218,7 @@ static int start(struct sidecar *s)
         start_follow(s);
     return s->code == 0 ? 0 : -1;
 }
+
 static void print_diff(struct sidecar *s)
 {
     BUF_AUTO out = BUF_INIT;
@@ -241,6 +245,7 @@ static void tear_down(struct sidecar *s)
     event_free(s->term);
     loop_destroy(s->base);
     log_destroy(s->log);
+    source_opts_free(&s->opts.source);
     err_clear(&s->err);
 }
 

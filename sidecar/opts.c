@@ -6,25 +6,21 @@
 #include <string.h>
 
 #include "common/mem.h"
-#include "hostfile/hostword.h"
 
 enum {
-    KEY_MEMBERS = 0x100,
-    KEY_RUN_DIR,
+    KEY_RUN_DIR = 0x100,
     KEY_ONCE,
     KEY_DIFF,
     KEY_WAIT,
     KEY_INTERVAL,
     KEY_LOG,
+    USAGE = 125,
 };
 
 static const struct argp_option options[] = {
-    {"members", KEY_MEMBERS, "M", 0,
-     "Write hostfiles when the group has M members, not before", 2},
     {"run-dir", KEY_RUN_DIR, "DIR", 0,
      "Follow the roll that a launcher leaves there through musterd (default: "
-     "/run/muster, "
-     "where it is there; empty: none)",
+     "/run/muster, where it is there; empty: none)",
      2},
     {"once", KEY_ONCE, NULL, 0,
      "Write everything once and end (init container); exit code 1: members are missing",
@@ -58,28 +54,27 @@ static bool second(struct argp_state *state, const char *option, const char *tex
     return strcmp(text, b) == 0;
 }
 
-static void take_members(struct argp_state *state, struct sidecar_opts *o,
-                         const char *text)
-{
-    long n = hostword_number(text, strlen(text), 65536);
-    if (n < 1)
-        argp_error(state, "--members %s: give a whole number from 1 to 65536", text);
-    o->members = (uint32_t)n;
-}
-
 static void check(struct argp_state *state, const struct sidecar_opts *o)
 {
-    if (o->source.spec.kind == SOURCE_LOCAL)
-        argp_error(state, "where do the members come from? give --dns, --pods, "
-                          "--hostfile or --host");
     if (!write_opts_any(&o->files))
         argp_error(state,
                    "nothing to keep: give --hosts, --write DIALECT:PATH or both");
-    for (size_t i = 0; i < o->files.nhostfiles; i++)
+}
+
+// Once the source is known.
+static int check_source(struct sidecar_opts *o, struct err *err)
+{
+    if (source_opts_settle(&o->source, true, err) < 0)
+        return -1;
+    for (size_t i = 0; i < o->files.nhostfiles; i++) {
         if (o->source.spec.kind == SOURCE_HOSTFILE &&
-            strcmp(o->files.hostfiles[i].path, o->source.spec.text) == 0)
-            argp_error(state, "--write %s: this is the file that --hostfile reads",
-                       o->files.hostfiles[i].path);
+            strcmp(o->files.hostfiles[i].path, o->source.spec.text) == 0) {
+            err_set(err, "--write %s: this is the file that --hostfile reads",
+                    o->files.hostfiles[i].path);
+            return -1;
+        }
+    }
+    return 0;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -90,7 +85,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         state->child_inputs[0] = &o->source;
         state->child_inputs[1] = &o->files;
         return 0;
-    case KEY_MEMBERS: take_members(state, o, arg); return 0;
     case KEY_RUN_DIR: o->run_dir = arg; return 0;
     case KEY_ONCE: o->once = true; return 0;
     case KEY_DIFF: o->diff = true; return 0;
@@ -123,6 +117,11 @@ void sidecar_opts_parse(struct sidecar_opts *o, int argc, char **argv)
         .children = children};
     *o = (struct sidecar_opts){.wait_ms = 300000, .interval_ms = 5000};
     source_opts_init(&o->source);
-    argp_err_exit_status = 125;
+    argp_err_exit_status = USAGE;
     argp_parse(&argp, argc, argv, ARGP_LONG_ONLY, NULL, o);
+    ERR_AUTO err = ERR_INIT;
+    if (check_source(o, &err) == 0)
+        return;
+    fprintf(stderr, "muster-sidecar: %s\n", err_text(&err));
+    exit(USAGE);
 }

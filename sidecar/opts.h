@@ -13,7 +13,6 @@ struct sidecar_opts {
     struct write_opts files;
     bool once, diff, json_log, verbose;
     const char *run_dir; // NULL: the default, where it is there
-    uint32_t members;
     uint32_t wait_ms, interval_ms;
 };
 
