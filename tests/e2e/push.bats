@@ -112,6 +112,20 @@ replaced_silently() {
   [ "$("$podbox" logs train-2 | grep -c 'follows hostfile')" = 1 ]
 }
 
+@test "a list of addresses: a new one takes the place of the pod that is gone" {
+  bed 3
+  list() { addresses 3 1 | lead sh -c 'cat >/tmp/list.new && mv /tmp/list.new /tmp/list'; }
+  list
+  start_job --link-grace 90 --orphan-grace 90 --hostfile /tmp/list
+  wait_for 30 happened started
+  old=$(pb ip train-1)
+  replaced_silently train-1
+  list # known before the loss is
+  wait_for 30 happened roll
+  lead grep -q "\"cause\":\"filled\",\"was\":\"$old\",\"old\":\"$old\",\"new\":\"$(pb ip train-1)\"" /tmp/events
+  for i in 0 2; do wait_for 10 hostfile_is "train-$i" "$(addresses 3 1)"; done
+}
+
 @test "leases run out: launcher killed, agent killed, agent frozen; a new job takes over" {
   bed 3
   want=$(addresses 3 1)
