@@ -120,7 +120,7 @@ void attempt_pmix_lost(struct attempt *at);
 
 // attempt_roll.c: the pod's files, which READY of the first world waits for.
 void attempt_roll_wait(struct attempt *at);
-// All else is prepared: READY comes when they are, if they still are not.
+// All else is prepared: READY comes when they are, if they still are not, or not at all.
 bool attempt_roll_is_awaited(struct attempt *at);
 void attempt_roll_end(struct attempt *at);
 

@@ -31,7 +31,7 @@ void attempt_roll_wait(struct attempt *at)
 bool attempt_roll_is_awaited(struct attempt *at)
 {
     at->prepared = true;
-    return at->roll_wait != NULL;
+    return at->roll_wait != NULL || at->state == ATTEMPT_FAILED;
 }
 
 void attempt_roll_end(struct attempt *at)

@@ -157,10 +157,22 @@ static int check_member(const struct roll_member *m, struct err *err)
     return -1;
 }
 
+// It stands in comments of hostfiles.
+static bool is_key(const char *key)
+{
+    size_t len = strlen(key);
+    for (size_t i = 0; i < len; i++)
+        if (key[i] <= ' ' || key[i] > '~')
+            return false;
+    return len > 0 && len <= ROLL_KEY_MAX;
+}
+
 int roll_check(const struct roll *r, struct err *err)
 {
-    if (r->job_key[0] == '\0') {
-        err_set(err, "a roll without a job");
+    if (!is_key(r->job_key)) {
+        err_set(err,
+                "a roll without a job's key: 1 to %d printable bytes without blanks",
+                ROLL_KEY_MAX);
         return -1;
     }
     for (uint32_t i = 0; i < r->nmembers; i++)

@@ -14,7 +14,12 @@
 #include "common/err.h"
 #include "hostfile/members.h"
 
-enum { ROLL_INCARNATION_BYTES = 16, ROLL_NAME_MAX = 255, ROLL_SLOTS_MAX = 1 << 20 };
+enum {
+    ROLL_INCARNATION_BYTES = 16,
+    ROLL_NAME_MAX = 255,
+    ROLL_KEY_MAX = 255,
+    ROLL_SLOTS_MAX = 1 << 20
+};
 
 struct roll_member {
     char *name;       // as the source names it; owned

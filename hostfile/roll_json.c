@@ -144,8 +144,9 @@ static int read_roll(json_t *object, struct roll *r, struct roll_lease *lease,
                     &ms, "pods", &pods, "members", &members, "positions",
                     &positions) < 0 ||
         term < 0 || term > UINT32_MAX || generation < 0 || ms < 1 || ms > UINT32_MAX ||
-        strlen(id) != ROLL_LEASE_ID_LEN || !json_is_array(members) ||
-        !json_is_array(positions)) {
+        strlen(id) != ROLL_LEASE_ID_LEN ||
+        strspn(id, "0123456789abcdef") != ROLL_LEASE_ID_LEN ||
+        !json_is_array(members) || !json_is_array(positions)) {
         err_set(err, "job, term, generation, lease, pods, members or positions are "
                      "missing");
         return -1;

@@ -140,6 +140,8 @@ static void plan_again(struct job *j)
     CLEANUP_FREE bool *moved = xcalloc(j->roll->nmembers, sizeof *moved);
     uint64_t generation = j->roll->generation;
     succeed_plan(v, j->roll->nmembers, &u->newest, &plan);
+    for (size_t i = 0; i < plan.warnings.n; i++)
+        log_debug(j->conf.log, "%s", plan.warnings.v[i]);
     for (size_t i = 0; i < plan.nchanges; i++) {
         const struct succeed_change *c = &plan.changes[i];
         struct roll_move to = {.member = (uint32_t)c->member,

@@ -108,10 +108,10 @@ manual_names() {
 
 @test "manual pages name every option" {
     manual_names man/muster-run.1.scd launcher/opts.c hostfile/source_opts.c launcher/foreign_opts.c
-    manual_names man/musterd.8.scd agent/opts.c
+    manual_names man/musterd.8.scd agent/opts.c sidecar/write_opts.c
     manual_names man/muster-roll.1.scd launcher/cmd_roll.c
     manual_names man/muster-hostfile.1.scd launcher/cmd_hostfile.c
-    manual_names man/muster-sidecar.8.scd sidecar/opts.c hostfile/source_opts.c
+    manual_names man/muster-sidecar.8.scd sidecar/opts.c sidecar/write_opts.c hostfile/source_opts.c
 }
 
 # case_rows: "ID FILE NOTE..." of each row of tests/CASES.md; FILE is - where there is none.

@@ -68,4 +68,4 @@ tests_unit_test_squeeze_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_succeed_SOURCES = %D%/test_succeed.c
 tests_unit_test_succeed_LDADD = $(HOSTFILE_TEST_LIBS)
 
-EXTRA_DIST += tests/cases/hostfiles tests/cases/hostlists tests/cases/podnames
+EXTRA_DIST += tests/cases/hostfiles tests/cases/hostlists tests/cases/podnames tests/cases/rolls

@@ -91,6 +91,8 @@ Test(roll_json, what_makes_no_sense_is_refused_with_the_reason)
         {"\"port\":7822", "\"port\":70000", "without name"},
         {"\"slots\":8}", "\"slots\":-1}", "a position without"},
         {"\"job\":\"key\"", "\"job\":\"\"", "without a job"},
+        {"\"job\":\"key\"", "\"job\":\"k\\n10.6.6.6\"", "without a job"},
+        {"\"id\":\"0", "\"id\":\"x", "lease"},
         {"\"ms\":10000", "\"ms\":0", "lease"},
         {"\"term\":3", "\"term\":\"3\"", "term"},
         {"\"members\":[", "\"members\":{[", "line 1"},
