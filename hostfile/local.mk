@@ -38,6 +38,7 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/members.c %D%/members.h \
 	%D%/names.c %D%/names.h \
 	%D%/natural.c %D%/natural.h \
+	%D%/near.c %D%/near.h \
 	%D%/openmpi.c %D%/openmpi.h \
 	%D%/ownaddr.c %D%/ownaddr.h \
 	%D%/place.c %D%/place.h \
@@ -46,6 +47,7 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/ranges.c %D%/ranges.h \
 	%D%/resolvconf.c %D%/resolvconf.h \
 	%D%/resolver.c %D%/resolver.h \
+	%D%/rewrite.c %D%/rewrite.h \
 	%D%/roll.c %D%/roll.h \
 	%D%/roll_json.c %D%/roll_json.h \
 	%D%/slurm.c %D%/slurm.h \

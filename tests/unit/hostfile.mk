@@ -15,6 +15,7 @@ HOSTFILE_TESTS = \
 	tests/unit/test_members \
 	tests/unit/test_names \
 	tests/unit/test_ranges \
+	tests/unit/test_rewrite \
 	tests/unit/test_roll \
 	tests/unit/test_roll_json \
 	tests/unit/test_source \
@@ -46,6 +47,8 @@ tests_unit_test_names_SOURCES = %D%/test_names.c
 tests_unit_test_names_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_ranges_SOURCES = %D%/test_ranges.c
 tests_unit_test_ranges_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_rewrite_SOURCES = %D%/test_rewrite.c
+tests_unit_test_rewrite_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_cmd_roll_SOURCES = %D%/test_cmd_roll.c %D%/fakedns.c %D%/fakedns.h
 tests_unit_test_cmd_roll_LDADD = $(HOSTFILE_TEST_LIBS) $(JANSSON_LIBS)
 tests_unit_test_roll_SOURCES = %D%/test_roll.c
