@@ -338,6 +338,12 @@ void follow_health(const struct follow *f, struct follow_health *out)
         out->age_ms = f->read_ms > 0 ? (int64_t)(loop_now_ms() - f->read_ms) : -1;
 }
 
+void follow_recheck(struct follow *f)
+{
+    if (f->source != NULL)
+        source_recheck(f->source);
+}
+
 void follow_hold(struct follow *f)
 {
     f->conf.strict = false;

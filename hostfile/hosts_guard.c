@@ -181,6 +181,11 @@ int hosts_guard_set(struct hosts_guard *g, struct hosts_want *want, struct err *
     return step(g, SEEN_WANT, err);
 }
 
+const char *hosts_guard_failure(const struct hosts_guard *g)
+{
+    return g->said;
+}
+
 bool hosts_guard_is_current(const struct hosts_guard *g)
 {
     return g->any && g->state == GUARD_CURRENT;

@@ -31,6 +31,8 @@ void hosts_guard_destroy(struct hosts_guard *g); // NULL-safe; the block stays
 int hosts_guard_set(struct hosts_guard *g, struct hosts_want *want, struct err *err);
 // Is the file as wanted, as far as is known?
 bool hosts_guard_is_current(const struct hosts_guard *g);
+// Why it cannot be brought there, as it was logged last; NULL: nothing failed.
+const char *hosts_guard_failure(const struct hosts_guard *g);
 
 struct hosts_guard_status {
     bool current, failed;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "hostfile/dialect.h"
+#include "hostfile/roll.h"
 #include "hostfile/source.h"
 
 struct keep;
@@ -21,9 +22,9 @@ struct keep_conf {
     struct event_base *base;
     struct watch *watch; // NULL: polling
     struct log *log;
-    const struct source_spec *spec;
-    const char *hosts; // NULL: /etc/hosts is not kept
-    bool any_hosts;    // even where kubelet did not make it
+    const struct source_spec *spec; // NULL: only rolls are kept
+    const char *hosts;              // NULL: /etc/hosts is not kept
+    bool any_hosts;                 // even where kubelet did not make it
     const struct keep_hostfile *hostfiles;
     size_t nhostfiles;
     bool by_name;    // hostfiles name members, not addresses
@@ -40,6 +41,13 @@ void keep_destroy(struct keep *k); // NULL-safe; all files stay
 // again with the next update, or by keep_retry().
 void keep_update(struct keep *k, const struct members *members);
 void keep_retry(struct keep *k);
+// As keep_update(), of a launcher's roll, until the next keep_update(): all members go to
+// /etc/hosts, and hostfiles list the positions in their order, however many there are. -1
+// with err, and nothing is changed, for a roll with a loopback address: it means another
+// machine on each pod.
+int keep_apply(struct keep *k, const struct roll *r, struct err *err);
+// Why a file could not be written, as it was logged; NULL: nothing failed.
+const char *keep_failure(const struct keep *k);
 // Is everything written, of a group that is whole? *why says what is missing (NULL: it
 // does not matter); caller frees.
 bool keep_is_done(const struct keep *k, char **why);

@@ -13,8 +13,10 @@
 #include "common/watch.h"
 #include "config.h"
 #include "hostfile/follow.h"
+#include "hostfile/roll_json.h"
 #include "sidecar/hook.h"
 #include "sidecar/keep.h"
+#include "sidecar/lease.h"
 #include "sidecar/opts.h"
 #include "sidecar/page.h"
 
@@ -26,11 +28,14 @@ struct sidecar {
     struct log *log;
     struct event_base *base;
     struct watch *watch;
-    struct keep *keep; // NULL: --diff
-    struct follow *follow;
-    struct hook *hook;   // NULL: no --on-change
-    struct httpd *httpd; // NULL: no --listen
+    struct keep *keep;     // NULL: --diff
+    struct lease *lease;   // NULL: no run directory
+    struct follow *follow; // NULL: a launcher's roll counts
+    struct hook *hook;     // NULL: no --on-change
+    struct httpd *httpd;   // NULL: no --listen
     struct page page;
+    bool led;   // a roll did count: what fails is tried again
+    bool again; // it failed since: tried with each tick
     struct event *term, *intr, *tick;
     struct members members; // --diff: newest
     uint64_t begun;
@@ -54,6 +59,7 @@ static void tell_hook(struct sidecar *s)
 static void on_update(void *arg, const struct members *members)
 {
     struct sidecar *s = arg;
+    s->again = false;
     for (size_t i = 0; i < members->warnings.n; i++)
         log_warn(s->log, "%s", members->warnings.v[i]);
     if (s->keep == NULL) {
@@ -64,12 +70,64 @@ static void on_update(void *arg, const struct members *members)
     tell_hook(s);
 }
 
-static void on_failed(void *arg, const struct err *err)
+// At first a source that cannot be used is a mistake of the user's; later, of the moment.
+static void source_failed(struct sidecar *s, const struct err *err)
 {
-    struct sidecar *s = arg;
+    if (s->led) {
+        if (!s->again)
+            log_warn(s->log, "%s; what was known before stays", err_text(err));
+        s->again = true;
+        follow_stop(STEAL(s->follow));
+        return;
+    }
     err_copy(&s->err, err);
     s->code = FAILED;
     event_base_loopbreak(s->base);
+}
+
+static void on_failed(void *arg, const struct err *err)
+{
+    struct sidecar *s = arg;
+    source_failed(s, err);
+}
+
+static void start_follow(struct sidecar *s)
+{
+    ERR_AUTO err = ERR_INIT;
+    struct follow_conf follow = {.base = s->base,
+                                 .watch = s->watch,
+                                 .log = s->log,
+                                 .spec = &s->opts.source.spec,
+                                 .interval_ms = s->opts.interval_ms,
+                                 .patient = !s->opts.diff,
+                                 .ops = {.update = on_update, .failed = on_failed},
+                                 .arg = s};
+    s->follow = follow_start(&follow, &err);
+    if (s->follow == NULL) {
+        source_failed(s, &err);
+        return;
+    }
+    CLEANUP_FREE char *source = source_describe(&s->opts.source.spec);
+    CLEANUP_FREE char *found = source_opts_line(&s->opts.source);
+    if (found != NULL)
+        log_info(s->log, "%s", found);
+    log_info(s->log, "%s follows %s", MUSTER_VERSION, source);
+}
+
+// While a launcher's roll counts nobody else is asked.
+static void on_lease(void *arg, bool held)
+{
+    struct sidecar *s = arg;
+    s->led = s->led || held;
+    if (held)
+        follow_stop(STEAL(s->follow));
+    else
+        start_follow(s);
+}
+
+static void on_applied(void *arg)
+{
+    tell_hook(arg);
 }
 
 // ---- --once and --diff end --------------------------------------------------------
@@ -107,6 +165,8 @@ static void on_tick(int fd, short what, void *arg)
     if (s->keep != NULL)
         keep_retry(s->keep);
     tell_hook(s);
+    if (s->again && s->follow == NULL && !lease_is_held(s->lease))
+        start_follow(s);
     if (ends)
         check_end(s, loop_now_ms() - s->begun >= s->opts.wait_ms);
     loop_timer_arm(s->tick, ends ? TICK_ONCE_MS : TICK_MS);
@@ -143,12 +203,35 @@ static void make_conf(struct sidecar *s)
                                  .watch = s->watch,
                                  .log = s->log,
                                  .spec = &o->source.spec,
-                                 .hosts = o->hosts,
-                                 .any_hosts = o->any_hosts,
-                                 .hostfiles = o->hostfiles,
-                                 .nhostfiles = o->nhostfiles,
-                                 .by_name = o->by_name,
                                  .nmembers = o->source.members};
+    write_opts_conf(&o->files, &s->conf);
+}
+
+// Where the run directory is not used: --once, --diff, or nobody shares one.
+static int open_lease(struct sidecar *s)
+{
+    ERR_AUTO err = ERR_INIT;
+    const char *dir = s->opts.run_dir != NULL ? s->opts.run_dir : ROLL_DIR_DEFAULT;
+    struct lease_conf conf = {.base = s->base,
+                              .watch = s->watch,
+                              .log = s->log,
+                              .dir = dir,
+                              .keep = s->keep,
+                              .changed = on_lease,
+                              .applied = on_applied,
+                              .arg = s};
+    if (s->opts.once || s->opts.diff || dir[0] == '\0')
+        return 0;
+    s->lease = lease_create(&conf, &err);
+    if (s->lease != NULL)
+        return 0;
+    if (s->opts.run_dir != NULL) {
+        err_copy(&s->err, &err);
+        return -1;
+    }
+    if (strcmp(err.kind, "OUT_NO_DIRECTORY") != 0)
+        log_warn(s->log, "%s; launchers' rolls are not followed", err_text(&err));
+    return 0;
 }
 
 static int start_serving(struct sidecar *s)
@@ -172,23 +255,11 @@ static int start(struct sidecar *s)
     make_conf(s);
     if (!s->opts.diff && (s->keep = keep_create(&s->conf, &s->err)) == NULL)
         return -1;
-    struct follow_conf follow = {.base = s->base,
-                                 .watch = s->watch,
-                                 .log = s->log,
-                                 .spec = &s->opts.source.spec,
-                                 .interval_ms = s->opts.interval_ms,
-                                 .patient = !s->opts.diff,
-                                 .ops = {.update = on_update, .failed = on_failed},
-                                 .arg = s};
-    s->follow = follow_start(&follow, &s->err);
-    if (s->follow == NULL || start_serving(s) < 0)
+    if (start_serving(s) < 0 || open_lease(s) < 0)
         return -1;
-    CLEANUP_FREE char *source = source_describe(&s->opts.source.spec);
-    CLEANUP_FREE char *found = source_opts_line(&s->opts.source);
-    if (found != NULL)
-        log_info(s->log, "%s", found);
-    log_info(s->log, "%s follows %s", MUSTER_VERSION, source);
-    return 0;
+    if (s->lease == NULL)
+        start_follow(s);
+    return s->code == 0 ? 0 : -1;
 }
 
 static void print_diff(struct sidecar *s)
@@ -209,6 +280,7 @@ static void tear_down(struct sidecar *s)
 {
     httpd_destroy(s->httpd);
     hook_destroy(s->hook);
+    lease_destroy(s->lease);
     follow_stop(s->follow);
     keep_destroy(s->keep);
     members_free(&s->members);

@@ -139,6 +139,9 @@ void page_metrics(const struct page *p, struct buf *out)
     promtext_sample(out, "muster_sidecar_build_info", "version", MUSTER_VERSION, 1);
     put_members(p, out);
     put_files(p, out);
+    promtext_one(out, "muster_sidecar_source_followed", PROMTEXT_GAUGE,
+                 "0: a launcher's roll counts, nobody else is asked.",
+                 *p->follow != NULL);
     if (*p->follow != NULL) {
         put_source(p, out);
         put_dns(p, out);
