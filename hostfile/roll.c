@@ -117,9 +117,10 @@ static bool move_one(struct roll_member *m, const struct roll_move *to)
     if (strcmp(m->name, to->name) == 0 && strcmp(m->address, to->address) == 0 &&
         m->port == port)
         return false;
-    char *name = xstrdup(to->name);
-    free(m->name);
-    m->name = name;
+    if (strcmp(m->name, to->name) != 0) { // else it can be its own
+        free(m->name);
+        m->name = xstrdup(to->name);
+    }
     snprintf(m->address, sizeof m->address, "%s", to->address);
     m->port = port;
     return true;

@@ -127,8 +127,8 @@ static void move(struct job *j, const struct roll_move *to, const char *cause)
         return;
     if (seen->broken && seen->before[0] == '\0')
         memcpy(seen->before, old, sizeof old);
-    if (strcmp(name, to->name) != 0)
-        members_rename(&j->group.members, name, to->name);
+    if (strcmp(name, m->name) != 0)
+        members_rename(&j->group.members, name, m->name);
     tell(j, to->member, cause, name, old);
 }
 

@@ -101,6 +101,9 @@ Test(roll, members_move_together_as_one_generation)
     cr_assert_eq(r->members[1].port, 99);
     cr_assert_not(roll_move(r, moves, 2));
     cr_assert_eq(r->generation, 2);
+    const struct roll_move own = {2, r->members[2].name, "10.0.0.7", -1};
+    cr_assert(roll_move(r, &own, 1));
+    cr_assert_str_eq(own.name, "train-2"); // still the roll's
     roll_destroy(r);
 }
 
