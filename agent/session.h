@@ -51,6 +51,8 @@ void session_look_again(struct session *s);
 struct agent *session_agent(struct session *s);
 const struct tree *session_tree(const struct session *s);
 uint32_t session_vertex(const struct session *s);
+// To the pod's files (handoff.h); NULL: no ROLL came.
+struct handoff_claim *session_claim(const struct session *s);
 // Own address as the other end sees it.
 const char *session_local_address(const struct session *s);
 // Its agent ends, and it with it.

@@ -7,7 +7,6 @@
 #include "common/loop.h"
 #include "common/mem.h"
 #include "hostfile/ownaddr.h"
-#include "hostfile/source.h"
 #include "launcher/input.h"
 #include "launcher/job_internal.h"
 #include "launcher/job_plan.h"
@@ -183,6 +182,7 @@ void job_member_lost(struct job *j, uint32_t vertex, const char *why, bool gone)
     for (uint32_t v = 1; v <= j->group.n; v++) // the vertex itself comes first
         if (tree_contains(&j->tree, vertex, v))
             lose_one(j, v, why, gone && v == vertex);
+    job_roll_lost(j);
     job_return_want(j, vertex);
     if (branch_attached(j->branch) == 0)
         job_event(j, JOB_EV_CLOSED);
@@ -246,11 +246,10 @@ static void on_broken(void *arg, uint32_t vertex, const struct err *why)
     const struct group_member *m = group_at(&j->group, vertex);
     log_debug(j->conf.log, "member %s: connection lost: %s; it is dialed again",
               m->member->name, err_text(why));
-    if (j->source != NULL && j->opts->policy.on_failure == POLICY_RESTART)
-        source_recheck(j->source); // it may have been replaced
     events_write(j->conf.events, "link-broken",
                  json_pack("{s:s, s:s, s:s}", "member", m->member->name, "address",
                            m->address, "why", err_text(why)));
+    job_roll_broken(j, vertex);
 }
 
 static void on_resumed(void *arg, uint32_t vertex)
@@ -261,6 +260,7 @@ static void on_resumed(void *arg, uint32_t vertex)
     events_write(
         j->conf.events, "link-resumed",
         json_pack("{s:s, s:s}", "member", m->member->name, "address", m->address));
+    job_roll_resumed(j, vertex);
 }
 
 void job_connect_start(struct job *j)
