@@ -21,9 +21,12 @@ soak_bed() {
   ckpt=$work/ckpt out=$work/out err=$work/err events=$work/ckpt/events
   mkdir -p "$ckpt"
   BATS_TEST_TMPDIR=$work pods_up $((positions + 2)) --share "$ckpt"
-  start_agents $((positions + 1))
+  for ((i = 0; i <= positions; i++)); do start_agent "train-$i"; done
   wait_for 60 all_stand_by $((positions + 1))
 }
+
+# start_agent POD: one that keeps the pod's hosts and a hostfile as the launcher says.
+start_agent() { "$podbox" exec "$1" -d "$musterd" --hosts --write plain:/tmp/hostfile; }
 
 # start_job star|tree PAUSE_MS [STEPS]: from the checkpoint that is there. Sets job, its pid here.
 start_job() {
@@ -42,7 +45,7 @@ start_job() {
 
 launcher_pid() { pids_of "$launchers_pod" 'launcher/muster run' | head -1; }
 rank_pids() { pids_of "$1" 'mpi/ckpt '; }
-agent_pid() { pids_of "$1" "${musterd##*/}\$" | head -1; }
+agent_pid() { pids_of "$1" '/musterd( |$)' | head -1; }
 
 # point POSITION: DNS has the address of the pod that stands there.
 point() {
@@ -53,7 +56,7 @@ point() {
 renew() {
   "$podbox" replace "${pod_of[$1]}"
   [ "${pod_of[$1]}" = "train-$1" ] || point "$1"
-  "$podbox" exec "${pod_of[$1]}" -d "$musterd"
+  start_agent "${pod_of[$1]}"
 }
 
 # ---- what the job says ---------------------------------------------------------------
@@ -114,6 +117,21 @@ fds_flat() {
   local i
   for ((i = 0; i < positions; i++)); do
     [ "$(fds_of "${pod_of[i]}")" -le "${fds[i]}" ] || return 1
+  done
+}
+
+# roll_right: each pod's hosts and hostfile have the address of the pod at each position.
+roll_right() {
+  local i pod addresses=() want
+  for ((i = 0; i < positions; i++)); do addresses[i]=$("$podbox" ip "${pod_of[i]}"); done
+  want=$(printf '%s\n' "${addresses[@]}")
+  for pod in "${pod_of[@]}"; do
+    [ "$("$podbox" exec "$pod" tail -n +2 /tmp/hostfile | awk '{ print $1 }')" = "$want" ] || return 1
+    "$podbox" exec "$pod" cat /etc/hosts >"$work/hosts"
+    for ((i = 0; i < positions; i++)); do
+      [ "$(awk -v n="train-$i.train" '/^[^#]/ { for (k = 2; k <= NF; k++) if ($k == n) print $1 }' \
+        "$work/hosts")" = "${addresses[i]}" ] || return 1
+    done
   done
 }
 

@@ -36,19 +36,19 @@ fault_pmixd() {
 
 fault_agent() {
   kill_all "$(agent_pid "${pod_of[$1]}")"
-  "$podbox" exec "${pod_of[$1]}" -d "$musterd"
+  start_agent "${pod_of[$1]}"
 }
 
 # The agent comes back only when the launcher waits for it.
 fault_agent_late() {
   kill_all "$(agent_pid "${pod_of[$1]}")"
   wait_for 20 state_is muster || return 1
-  "$podbox" exec "${pod_of[$1]}" -d "$musterd"
+  start_agent "${pod_of[$1]}"
 }
 
 fault_container() {
   "$podbox" restart "${pod_of[$1]}"
-  "$podbox" exec "${pod_of[$1]}" -d "$musterd"
+  start_agent "${pod_of[$1]}"
 }
 
 fault_pod() { renew "$1"; }

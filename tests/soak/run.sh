@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# ./dev soak [--seed S] [--minutes M] [--faults N] [--pods P] [--per-job K]
-# [--only KIND,...]: random faults against training
-# jobs on emulated pods, one bed, star and tree in turn; after each fault the invariants below.
-# The same seed draws the same faults in the same order. A violation ends it with 1, the seed,
-# the trace, and everything that was seen in build/soak-SEED/.
+# ./dev soak [--seed S] [--minutes M] [--faults N] [--pods P] [--per-job K] [--only KIND,...]: random
+# faults against training jobs on emulated pods, in one bed, star and tree in turn; after each
+# fault the invariants below. The same seed draws the same faults in the same order. A violation
+# ends it with 1, the seed, the trace, and everything that was seen in build/soak-SEED/.
 #
 #   each wait has a bound (SOAK_BOUND, 60 s); the job goes on, by itself, with all ranks
 #   no two ranks of one number at once; no process of an older attempt on any pod
+#   /etc/hosts and hostfile of each pod: the address of the pod that stands at each position now
 #   file descriptors of agents: as many as before, in the job and between jobs
 #   the job's result: bit-identical to that of one undisturbed process
 set -euo pipefail
@@ -101,6 +101,9 @@ violation() {
     "$podbox" ps "train-$i" >"$kept/train-$i.ps" 2>&1 || true
     "$podbox" logs "train-$i" >"$kept/train-$i.log" 2>&1 || true
   done
+  for ((i = 0; i < positions; i++)); do
+    "$podbox" exec "${pod_of[i]}" tail -n 99 /etc/hosts /tmp/hostfile >"$kept/train-$i.files" 2>&1 || true
+  done
   "$podbox" list >"$kept/list" 2>&1 || true
   {
     echo "VIOLATION: $*"
@@ -132,6 +135,7 @@ holds() {
   local twin
   twin=$(twins "$1" "$frozen") && violation "$name: $twin"
   wait_for "$bound" eval 'gone "$job" || ranks_right' || violation "$name: too many or too few processes"
+  wait_for "$bound" roll_right || violation "$name: hosts or hostfiles are not right"
   wait_for "$bound" fds_flat || violation "$name: file descriptors: ${fds[*]} before"
 }
 
