@@ -56,7 +56,7 @@ trap 'exit 130' INT TERM
 if [ -n "$only" ]; then
   IFS=, read -ra kinds <<<"$only"
 else
-  mapfile -t kinds < <(printf '%s\n' "${!fault_kinds[@]}" | sort)
+  mapfile -t kinds < <(printf '%s\n' "${!fault_kinds[@]}" | grep -vxF "${open_kinds[@]/#/-e}" | sort)
 fi
 for kind in "${kinds[@]}"; do
   [ -n "${fault_kinds[$kind]:-}" ] ||
@@ -78,7 +78,7 @@ draw_fault() {
   draw "$positions" && second_position=$drawn
   draw 1500 && gap_ms=$drawn
   # What goes on while a pod is frozen or DNS is wrong is a fault of its own.
-  case $kind in twin | stale | launcher | reset | glitch | freeze) second=0 ;; esac
+  case $kind in twin | stale | launcher | relaunch | reset | glitch | freeze) second=0 ;; esac
   [ -z "$only" ] || second=0
   name="$kind at $position (${pod_of[position]})"
   [ "$second" = 0 ] || name+=", $gap_ms ms later $second_kind at $second_position (${pod_of[second_position]})"
@@ -204,9 +204,13 @@ summary() {
   done
 }
 
-echo "soak: seed $seed, $positions pods, kinds: ${kinds[*]}"
-RANDOM=$((seed % 32768))
-soak_bed "$positions" 1
-idle_right || true # the first look at descriptors
-until over; do one_job; done
-summary
+main() {
+  echo "soak: seed $seed, $positions pods, kinds: ${kinds[*]}"
+  RANDOM=$((seed % 32768))
+  soak_bed "$positions" 1
+  idle_right || true # the first look at descriptors
+  until over; do one_job; done
+  summary
+}
+
+main; exit # bash has read all of this by now: a soak survives changes of its own file
