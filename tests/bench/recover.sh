@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# ./dev bench recover [--pods N] [--rounds R]: how long from the kill until all ranks are past MPI_Init again.
+# ./dev bench recover [--pods N] [--rounds R] [--only muster|mpirun|torchrun]: how long from the kill until all
+# ranks are past MPI_Init again.
 # Muster's job goes on by itself; beside it, on the same pods in the same run, mpirun over ssh,
 # which is started anew once it has ended and the new pod's sshd is there, and torchrun, elastic,
 # where torch is installed (PYTHONPATH and LD_LIBRARY_PATH are handed on). The rounds are
@@ -14,16 +15,17 @@ podbox=$build/tests/podbox/podbox
 muster=$build/launcher/muster
 ckpt=$build/tests/mpi/ckpt
 here=$(cd "$(dirname "$0")" && pwd)
-pods=4 rounds=3 limit=300
+pods=4 rounds=3 limit=300 only=
 while [ $# -gt 1 ]; do
   case $1 in
     --pods) pods=$2 ;;
     --rounds) rounds=$2 ;;
+    --only) only=$2 ;;
     *) break ;;
   esac
   shift 2
 done
-[ $# = 0 ] && ((pods >= 2)) || { echo "bench recover: --pods N (2 or more), --rounds R" >&2; exit 2; }
+[ $# = 0 ] && ((pods >= 2)) || { echo "bench recover: --pods N (2 or more), --rounds R, --only muster|mpirun|torchrun" >&2; exit 2; }
 [ "$(id -u)" = 0 ] || { echo "bench recover: emulated pods need root" >&2; exit 77; }
 
 work=$(mktemp -d)
@@ -171,15 +173,13 @@ mpirun_round() {
 
 # ---- torchrun ------------------------------------------------------------------------
 
-has_torch() { [ "$torch" = yes ]; }
-
 # start_torchrun POD: its node's elastic agent, in the background. (Debian 12's torch cannot take
 # the defaults of --redirects and --tee with its own Python.)
 start_torchrun() {
   local settings=(--env "PYTHONPATH=${PYTHONPATH:-}" --env "LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}")
   "$podbox" exec "$1" -d "${settings[@]}" python3 -m torch.distributed.run --nnodes "$pods" \
     --nproc_per_node 1 --max_restarts 1000 --redirects 1 --tee 1 --rdzv_backend c10d --rdzv_id recover \
-    --rdzv_endpoint train-0.train:29400 "$share/recover.py" "$share/torch"
+    --rdzv_endpoint "$("$podbox" ip train-0):29400" "$share/recover.py" "$share/torch"
 }
 
 met() { [ "$(wc -l <"$share/torch")" -ge "$1" ]; }
@@ -191,7 +191,7 @@ torch_again() {
 
 torchrun_round() {
   local i start
-  rm -f "$share/torch"
+  : >"$share/torch"
   start=$EPOCHREALTIME
   for ((i = 0; i < pods; i++)); do start_torchrun "train-$i"; done
   torch_again "$pods" 'plain launch'
@@ -219,7 +219,7 @@ stats() {
 }
 
 report() {
-  local row who median min max ours
+  local row who median min max ours=''
   printf '%d pods, 1 rank each, %d rounds, %s CPUs; seconds to all ranks past MPI_Init: median (min-max)\n' \
     "$pods" "$rounds" "$(nproc)"
   for row in "${rows[@]}"; do
@@ -227,19 +227,29 @@ report() {
     for who in Muster mpirun torchrun; do
       read -r median min max < <(stats "$who" "$row") || continue
       [ "$who" != Muster ] || ours=$median
-      printf '  %-9s %7.3f (%.3f-%.3f)  %6.2f times Muster\n' "$who" "$median" "$min" "$max" \
-        "$(awk "BEGIN { print $median / $ours }")"
+      printf '  %-9s %7.3f (%.3f-%.3f)%s\n' "$who" "$median" "$min" "$max" \
+        "${ours:+$(awk "BEGIN { printf \"  %6.2f times Muster\", $median / $ours }")}"
     done
   done
 }
 
-python3 -c 'import torch' 2>/dev/null && torch=yes || torch=''
-has_torch || echo "torchrun is left out: python3 has no torch here (Debian: python3-torch)"
+# peers: who takes part.
+peers() {
+  local who
+  for who in muster mpirun; do [ -z "$only" ] || [ "$only" = $who ] && echo $who; done
+  [ -z "$only" ] || [ "$only" = torchrun ] || return 0
+  if python3 -c 'import torch' 2>/dev/null; then
+    echo torchrun
+  else
+    echo "torchrun is left out: python3 has no torch here (Debian: python3-torch)" >&2
+  fi
+}
+
+mapfile -t taking_part < <(peers)
+[ "${#taking_part[@]}" -gt 0 ] || { echo "bench recover: nobody takes part" >&2; exit 2; }
 make_bed
 for ((round = 0; round <= rounds; round++)); do # round 0 warms up
-  muster_round
-  mpirun_round
-  ! has_torch || torchrun_round
+  for who in "${taking_part[@]}"; do "${who}_round"; done
   [ "$round" != 0 ] || : >"$work/figures"
 done
 report
