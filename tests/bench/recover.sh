@@ -202,7 +202,12 @@ torchrun_round() {
   replace_with_agent
   start_torchrun "$last"
   torch_again $((3 * pods)) 'pod replaced'
-  for ((i = 0; i < pods; i++)); do
+  start=$EPOCHREALTIME
+  "$podbox" cut "$last"
+  start_torchrun "$stand_in"
+  torch_again $((4 * pods)) 'pod cut off, another one in its place'
+  "$podbox" heal "$last"
+  for ((i = 0; i <= pods; i++)); do
     processes_of "train-$i" 'python3.*recover.py' | xargs -r kill -KILL
   done
 }
@@ -223,6 +228,7 @@ report() {
   printf '%d pods, 1 rank each, %d rounds, %s CPUs; seconds to all ranks past MPI_Init: median (min-max)\n' \
     "$pods" "$rounds" "$(nproc)"
   for row in "${rows[@]}"; do
+    grep -qF "|$row|" "$work/figures" || continue
     echo "$row"
     for who in Muster mpirun torchrun; do
       read -r median min max < <(stats "$who" "$row") || continue

@@ -8,7 +8,8 @@
 declare -A fault_kinds=(
   [rank]=again [keeper]=again [pmixd]=again [agent]=again [agent_late]=again
   [container]=again [pod]=again [pods]=again [most]=again [pending]=again
-  [reset]=silent [glitch]=either [cut]=again [freeze]=again [twin]=again
+  [reset]=silent [glitch]=either [cut]=again [halves]=again [freeze]=again [stopped]=again
+  [vanish]=again [twin]=again
   [stale]=again [dns]=again [launcher]=anew [relaunch]=anew
 )
 # Drawn only when --only names them, for what they show is known and not solved yet: until there are
@@ -96,6 +97,29 @@ fault_cut() {
   "$podbox" cut "${pod_of[$1]}"
   wait_for 20 state_is muster || return 1
   "$podbox" heal "${pod_of[$1]}"
+}
+
+# Half of the pods cannot be reached, not by each other either.
+fault_halves() {
+  local i
+  for ((i = 0; i < positions / 2; i++)); do "$podbox" cut "${pod_of[($1 + i) % positions]}"; done
+  wait_for 20 state_is muster || return 1
+  for ((i = 0; i < positions / 2; i++)); do "$podbox" heal "${pod_of[($1 + i) % positions]}"; done
+}
+
+# A node goes without a word; its pod's replacement is all that tells.
+fault_vanish() {
+  "$podbox" cut "${pod_of[$1]}"
+  renew "$1"
+}
+
+# The agent alone is stopped: its ranks run on, and nobody ends them until it goes on.
+fault_stopped() {
+  local pid
+  pid=$(agent_pid "${pod_of[$1]}")
+  kill -STOP "$pid"
+  wait_for 20 state_is muster || return 1
+  kill -CONT "$pid"
 }
 
 fault_freeze() {
