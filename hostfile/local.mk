@@ -1,6 +1,7 @@
 noinst_LIBRARIES += hostfile/libhostfile.a
 hostfile_libhostfile_a_SOURCES = \
 	%D%/addrset.c %D%/addrset.h \
+	%D%/belief.c %D%/belief.h \
 	%D%/deepspeed.c %D%/deepspeed.h \
 	%D%/dialect.c %D%/dialect.h %D%/dialect_impl.h \
 	%D%/dns.c %D%/dns.h \

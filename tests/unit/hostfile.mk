@@ -1,4 +1,5 @@
 HOSTFILE_TESTS = \
+	tests/unit/test_belief \
 	tests/unit/test_cmd_roll \
 	tests/unit/test_dialects \
 	tests/unit/test_dns \
@@ -19,6 +20,8 @@ check_PROGRAMS += $(HOSTFILE_TESTS)
 TESTS += $(HOSTFILE_TESTS)
 HOSTFILE_TEST_LIBS = $(HOSTFILE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
 
+tests_unit_test_belief_SOURCES = %D%/test_belief.c
+tests_unit_test_belief_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_dns_SOURCES = %D%/test_dns.c %D%/fakedns.c %D%/fakedns.h
 tests_unit_test_dns_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_etchosts_SOURCES = %D%/test_etchosts.c
