@@ -19,6 +19,8 @@ struct log {
     char *name;
     enum log_level level;
     bool json;
+    bool (*is_open)(void *arg); // NULL: nobody else writes there
+    void *arg;
     bool stuck; // the reader took nothing: not waited for until it does
 };
 
@@ -47,6 +49,12 @@ void log_set_level(struct log *log, enum log_level level)
 void log_set_json(struct log *log, bool json)
 {
     log->json = json;
+}
+
+void log_set_begin(struct log *log, bool (*is_open)(void *arg), void *arg)
+{
+    log->is_open = is_open;
+    log->arg = arg;
 }
 
 static void append_json(struct buf *out, const char *text)
@@ -81,7 +89,8 @@ static char *json_line(const struct log *log, enum log_level level, const char *
 static char *text_line(const struct log *log, enum log_level level, const char *text)
 {
     static const char *const words[] = {"error: ", "warning: ", "", "debug: "};
-    return xasprintf("%s: %s%s\n", log->name, words[level], text);
+    const char *begin = log->is_open != NULL && log->is_open(log->arg) ? "\n" : "";
+    return xasprintf("%s%s: %s%s\n", begin, log->name, words[level], text);
 }
 
 void log_at(struct log *log, enum log_level level, const char *fmt, ...)

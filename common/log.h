@@ -17,6 +17,9 @@ void log_destroy(struct log *log);
 void log_set_level(struct log *log, enum log_level level);
 // Lines are {"time":"2026-01-31T12:00:00.123Z","level":"info","program":NAME,"text":TEXT}.
 void log_set_json(struct log *log, bool json);
+// Somebody else writes to the same place: asked before each line whether what is there
+// needs a newline first.
+void log_set_begin(struct log *log, bool (*is_open)(void *arg), void *arg);
 void log_at(struct log *log, enum log_level level, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

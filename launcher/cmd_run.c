@@ -99,6 +99,12 @@ static int load_keys(struct run *r, struct err *err)
     return r->keys != NULL ? 0 : -1;
 }
 
+static bool is_in_a_line(void *arg)
+{
+    const struct run *r = arg;
+    return r->job != NULL && job_wants_newline(r->job);
+}
+
 static int start(struct run *r, struct err *err)
 {
     if (open_streams(r, err) < 0)
@@ -121,6 +127,7 @@ static int start(struct run *r, struct err *err)
     r->job = job_create(&conf, err);
     if (r->job == NULL)
         return -1;
+    log_set_begin(r->log, is_in_a_line, r);
     streams_watch(r->streams, r->base, on_output_failed, r);
     for (size_t i = 0; i < sizeof to_ranks / sizeof *to_ranks; i++)
         watch(r, to_ranks[i], on_forward);
@@ -143,7 +150,7 @@ static int end(struct run *r)
     int code = job_code(r->job);
     CLEANUP_FREE char *cause =
         job_text(r->job) != NULL ? xstrdup(job_text(r->job)) : NULL;
-    const char *before = job_line_is_open(r->job) ? "\n" : "";
+    const char *before = job_wants_newline(r->job) ? "\n" : "";
     r->file_ms = job_output_is_left(r->job) ? LAST_WORD_MS : JOB_FILE_BOUND_MS;
     unwatch_signals(r);
     streams_unwatch(r->streams);

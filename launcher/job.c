@@ -124,6 +124,7 @@ static void enter_prepare(struct job *j)
     job_coll_start(j);
     job_names_start(j);
     job_output_start(j);
+    job_roll_push(j);
     job_send(j, FRAME_PREPARE, TREE_ALL, &j->prepare->base);
 }
 
@@ -205,8 +206,7 @@ static void enter_close(struct job *j)
 {
     job_progress_end(j);
     loop_timer_disarm(j->wait_timer);
-    source_destroy(j->source);
-    j->source = NULL;
+    job_roll_end(j);
     if (j->branch != NULL)
         branch_close(j->branch);
     loop_timer_arm(j->stop_timer, CLOSE_BOUND_MS);
@@ -216,8 +216,7 @@ static void enter_close(struct job *j)
 
 static void enter_connect(struct job *j)
 {
-    source_destroy(j->source);
-    j->source = NULL;
+    job_roll_follow(j);
     job_connect_start(j);
 }
 
@@ -455,7 +454,7 @@ void job_destroy(struct job *j)
     msg_free(j->via_msg);
     if (j->local_agent > 0)
         local_agent_end(j->local_agent);
-    source_destroy(j->source);
+    job_roll_end(j);
     input_destroy(j->input);
     output_destroy(j->output);
     coll_destroy(j->colls);
@@ -509,9 +508,9 @@ bool job_output_is_left(const struct job *j)
     return j->gave_up || j->interrupts > 0;
 }
 
-bool job_line_is_open(const struct job *j)
+bool job_wants_newline(struct job *j)
 {
-    return j->output != NULL && output_is_unfinished(j->output);
+    return j->output != NULL && output_wants_newline(j->output);
 }
 
 int job_code(const struct job *j)

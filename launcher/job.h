@@ -44,8 +44,8 @@ void job_output_failed(struct job *j, const char *name, int errnum);
 // Nobody wants to wait for what is still to be written: the user interrupted, or it was
 // given up.
 bool job_output_is_left(const struct job *j);
-// See output_is_unfinished.
-bool job_line_is_open(const struct job *j);
+// See output_wants_newline.
+bool job_wants_newline(struct job *j);
 int job_code(const struct job *j);
 // The first cause, or NULL when all went well.
 const char *job_text(const struct job *j);

@@ -29,9 +29,13 @@ static int make_map(struct job *j, struct err *err)
 static int seat(struct job *j, struct err *err)
 {
     CLEANUP_FREE uint32_t *members = xcalloc(j->map.npositions, sizeof *members);
-    for (uint32_t i = 0; i < j->map.npositions; i++)
+    CLEANUP_FREE uint32_t *slots = xcalloc(j->map.npositions, sizeof *slots);
+    for (uint32_t i = 0; i < j->map.npositions; i++) {
+        int given = j->roll->members[j->map.positions[i].member].slots;
         members[i] = j->map.positions[i].member;
-    return roll_seat(j->roll, members, j->map.npositions, err);
+        slots[i] = given > 0 ? (uint32_t)given : j->map.positions[i].count;
+    }
+    return roll_seat(j->roll, members, slots, j->map.npositions, err);
 }
 
 static int check_input(const struct job *j, struct err *err)
@@ -228,6 +232,8 @@ void job_connect_start(struct job *j)
                                           on_lost,      on_broken,   on_resumed};
     ERR_AUTO err = ERR_INIT;
     j->roll = roll_create(j->key, 1, &j->group.members);
+    j->roll->pods =
+        j->opts->source.kind == SOURCE_DNS || j->opts->source.kind == SOURCE_PODS;
     j->attach = job_plan_attach(j->roll, &j->group.members, j->opts);
     j->attach->via = STEAL(j->via_msg);
     j->tree = (struct tree){.vertices = j->group.n + 1, .fanout = j->opts->fanout};

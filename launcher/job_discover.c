@@ -57,8 +57,10 @@ static void on_update(void *arg, const struct members *members)
     struct job *j = arg;
     MEMBERS_AUTO all = MEMBERS_INIT;
     ERR_AUTO err = ERR_INIT;
-    if (j->state != JOB_DISCOVER)
+    if (j->state != JOB_DISCOVER) {
+        job_roll_update(j, members);
         return;
+    }
     members_copy(&all, members);
     cut_to_members(j, &all);
     group_update(&j->group, &all);
@@ -79,7 +81,10 @@ static void on_update(void *arg, const struct members *members)
 static void on_source_failed(void *arg, const struct err *err)
 {
     struct job *j = arg;
-    job_fail(j, VERDICT_ORDER, VERDICT_OWN_FAILURE, "%s", err_text(err));
+    if (j->state == JOB_DISCOVER)
+        job_fail(j, VERDICT_ORDER, VERDICT_OWN_FAILURE, "%s", err_text(err));
+    else
+        log_warn(j->conf.log, "%s; the members stay as they were found", err_text(err));
 }
 
 int job_discover_start(struct job *j, struct err *err)

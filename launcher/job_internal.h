@@ -42,8 +42,12 @@ struct job {
     char *nspace; // of this attempt
 
     struct source *source;
-    bool warned; // the source's warnings were told
-    bool local;  // one member, this machine, reached over a socketpair
+    bool warned;           // the source's warnings were told
+    struct follow *follow; // of a hostfile, from connect on; NULL: source goes on
+    struct watch *watch;
+    struct event *recheck; // asks for names again; NULL: needless
+    bool roll_pushed;      // agents have a roll, and get each new one
+    bool local;            // one member, this machine, reached over a socketpair
     pid_t local_agent;
     Muster__Via *via_msg; // until it is the Attach's; NULL: agents listen
     struct via *via;      // made of it
@@ -114,6 +118,15 @@ bool job_rank_is_at(const struct job *j, uint32_t vertex, uint32_t number);
 
 // job_discover.c: the way to a whole group.
 int job_discover_start(struct job *j, struct err *err);
+
+// job_roll.c: the roll, kept up from connect on.
+void job_roll_follow(struct job *j);
+void job_roll_update(struct job *j, const struct members *now);
+// To all agents that are attached; before each PREPARE, and after each change.
+void job_roll_push(struct job *j);
+void job_roll_end(struct job *j);
+// Its address in the roll is another one now.
+void job_member_moved(struct job *j, uint32_t member);
 
 // job_connect.c: the way to attached members.
 void job_connect_start(struct job *j);

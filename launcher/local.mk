@@ -20,6 +20,7 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/job_notify.c \
 	%D%/job_output.c \
 	%D%/job_plan.c %D%/job_plan.h \
+	%D%/job_roll.c \
 	%D%/job_spawn.c \
 	%D%/job_up.c \
 	%D%/lines.c %D%/lines.h \

@@ -263,9 +263,12 @@ bool output_is_drained(const struct output *o)
     return o->open == 0 && !waits(o, OUT) && !waits(o, ERR) && !waits(o, DIR);
 }
 
-bool output_is_unfinished(const struct output *o)
+bool output_wants_newline(struct output *o)
 {
-    return o->unfinished[o->joined ? OUT : ERR];
+    unsigned k = o->joined ? OUT : ERR;
+    bool due = o->unfinished[k] && sink_is_idle(o->sinks[k]);
+    o->unfinished[k] = o->unfinished[k] && !due;
+    return due;
 }
 
 void output_last_words(const struct output *o, uint32_t rank, unsigned max,

@@ -58,8 +58,9 @@ bool output_waits(const struct output *o);
 const char *output_waits_for_file(const struct output *o);
 // Bytes passed on so far.
 uint64_t output_passed(const struct output *o);
-// Did a stream that ended without a newline leave our stderr in the middle of a line?
-bool output_is_unfinished(const struct output *o);
+// Who writes to our stderr beside us asks first: did a stream that ended without a newline
+// leave it in the middle of a line? True: write one; the next question says no.
+bool output_wants_newline(struct output *o);
 // The last lines of a rank's stderr, at most `max`, each behind `indent`.
 void output_last_words(const struct output *o, uint32_t rank, unsigned max,
                        const char *indent, struct buf *out);

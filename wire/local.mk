@@ -26,6 +26,7 @@ wire_libwire_a_SOURCES = \
 	%D%/namestore.c %D%/namestore.h \
 	%D%/remote.c %D%/remote.h \
 	%D%/replay.c %D%/replay.h \
+	%D%/roll_msg.c %D%/roll_msg.h \
 	%D%/self.c %D%/self.h \
 	%D%/tree.c %D%/tree.h \
 	%D%/via.c %D%/via.h

@@ -164,6 +164,20 @@ EOF
   [[ "$output" == *"all ended"* ]]
 }
 
+@test "a warning in the middle of a run stands on a line of its own" {
+  "$muster" run --pmi none -n 2 sh -c 'if [ "$RANK" = 0 ]; then printf half >&2; exit 0; fi; until [ -e go ]; do sleep 0.05; done' \
+    2>err 3>&- &
+  local pid=$!
+  wait_for 10 grep -q half err
+  kill -TSTP "$pid"
+  wait_for 10 grep -q "ranks are stopped" err
+  touch go
+  kill -CONT "$pid"
+  wait "$pid"
+  [ "$(sed -n 1p err)" = half ]
+  [[ "$(sed -n 2p err)" == "muster: warning: the ranks are stopped"* ]]
+}
+
 @test "--timeout stops the job with 124" {
   run "$muster" run --pmi none --timeout 0.5 --grace 1 -n 2 sleep 100
   [ "$status" = 124 ]

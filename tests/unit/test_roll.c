@@ -52,15 +52,15 @@ Test(roll, seats_are_distinct_members_or_nothing_changes)
 {
     ERR_AUTO err = ERR_INIT;
     struct roll *r = three("key", 1);
-    const uint32_t good[] = {2, 0}, twice[] = {1, 1}, beyond[] = {3};
-    cr_assert_eq(roll_seat(r, good, 2, &err), 0);
+    const uint32_t good[] = {2, 0}, twice[] = {1, 1}, beyond[] = {3}, slots[] = {4, 2};
+    cr_assert_eq(roll_seat(r, good, slots, 2, &err), 0);
     cr_assert_eq(roll_position_of(r, 2), 0);
     cr_assert_eq(roll_position_of(r, 0), 1);
     cr_assert_eq(roll_position_of(r, 1), -1);
     uint64_t generation = r->generation;
-    cr_assert_eq(roll_seat(r, twice, 2, &err), -1);
+    cr_assert_eq(roll_seat(r, twice, slots, 2, &err), -1);
     cr_assert_not_null(strstr(err.text, "member 1 has another position"));
-    cr_assert_eq(roll_seat(r, beyond, 1, &err), -1);
+    cr_assert_eq(roll_seat(r, beyond, slots, 1, &err), -1);
     cr_assert_not_null(strstr(err.text, "member 3 does not exist"));
     cr_assert_eq(r->generation, generation);
     cr_assert_eq(roll_position_of(r, 2), 0);
@@ -86,4 +86,76 @@ Test(roll, is_ordered_by_term_then_generation_within_a_job)
     roll_destroy(b);
     roll_destroy(c);
     roll_destroy(other);
+}
+
+static struct roll_move to(uint32_t member, const char *address)
+{
+    struct roll_move m = {.member = member};
+    inet_pton(AF_INET, address, &((struct sockaddr_in *)(void *)&m.addr)->sin_addr);
+    m.addr.ss_family = AF_INET;
+    return m;
+}
+
+Test(roll, a_member_moves_and_the_others_stay)
+{
+    struct roll *r = three("key", 1);
+    struct roll_move moves[] = {to(0, "10.0.0.1"), to(1, "10.0.0.9")};
+    cr_assert_eq(roll_move(r, moves, 2), 1);
+    cr_assert_not(moves[0].moved);
+    cr_assert(moves[1].moved);
+    cr_assert_eq(r->generation, 2);
+    cr_assert_str_eq(r->members[1].address, "10.0.0.9");
+    cr_assert_eq(roll_move(r, moves, 2), 0);
+    cr_assert_eq(r->generation, 2);
+    roll_destroy(r);
+}
+
+Test(roll, members_can_take_each_others_addresses_at_once)
+{
+    struct roll *r = three("key", 1);
+    struct roll_move moves[] = {to(0, "10.0.0.2"), to(1, "10.0.0.1")};
+    cr_assert_eq(roll_move(r, moves, 2), 2);
+    cr_assert_eq(r->generation, 2);
+    cr_assert_str_eq(r->members[0].address, "10.0.0.2");
+    cr_assert_str_eq(r->members[1].address, "10.0.0.1");
+    roll_destroy(r);
+}
+
+Test(roll, nobody_moves_to_where_another_member_stays)
+{
+    struct roll *r = three("key", 1);
+    // 0 wants the place of 1, which wants that of 2, which stays.
+    r->members[2].port = r->members[1].port;
+    struct roll_move moves[] = {to(0, "10.0.0.2"), to(1, "10.0.0.3")};
+    cr_assert_eq(roll_move(r, moves, 2), 0);
+    cr_assert_eq(moves[1].held_by, 2);
+    cr_assert_eq(moves[0].held_by, 1); // as 1 cannot leave
+    cr_assert_eq(r->generation, 1);
+    roll_destroy(r);
+}
+
+Test(roll, two_members_of_one_address_differ_by_port)
+{
+    struct roll *r = three("key", 1);
+    struct roll_move moves[] = {to(0, "10.0.0.3")}; // member 2 is there, on 2222
+    cr_assert_eq(roll_move(r, moves, 1), 1);
+    roll_destroy(r);
+}
+
+Test(roll, lists_are_all_members_and_those_with_a_position)
+{
+    struct roll *r = three("key", 1);
+    const uint32_t seats[] = {2, 0}, slots[] = {4, 0};
+    MEMBERS_AUTO all = MEMBERS_INIT, seated = MEMBERS_INIT;
+    cr_assert_eq(roll_seat(r, seats, slots, 2, NULL), 0);
+    roll_lists(r, &all, &seated);
+    cr_assert_eq(all.n, 3);
+    cr_assert_eq(seated.n, 2);
+    cr_assert_str_eq(seated.v[0].name, "train-2");
+    cr_assert_eq(seated.v[0].slots, 4);
+    cr_assert_eq(seated.v[1].slots, -1);
+    char at[64];
+    members_address(&seated.v[0], at, sizeof at);
+    cr_assert_str_eq(at, "10.0.0.3");
+    roll_destroy(r);
 }

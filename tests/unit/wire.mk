@@ -12,6 +12,7 @@ WIRE_TESTS = tests/unit/test_chan \
 	tests/unit/test_namestore \
 	tests/unit/test_remote \
 	tests/unit/test_replay \
+	tests/unit/test_roll_msg \
 	tests/unit/test_tree
 check_PROGRAMS += $(WIRE_TESTS)
 TESTS += $(WIRE_TESTS)
@@ -25,6 +26,8 @@ tests_unit_test_link_state_SOURCES = %D%/test_link_state.c
 tests_unit_test_link_state_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
 tests_unit_test_tree_SOURCES = %D%/test_tree.c
 tests_unit_test_tree_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
+tests_unit_test_roll_msg_SOURCES = %D%/test_roll_msg.c
+tests_unit_test_roll_msg_LDADD = $(WIRE_LIBS) $(HOSTFILE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
 LINK_PAIR = %D%/link_pair.c %D%/link_pair.h
 tests_unit_test_link_SOURCES = %D%/test_link.c $(LINK_PAIR)
 tests_unit_test_link_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
