@@ -80,8 +80,9 @@ static bool is_hostfile(const struct follow *f)
 static int restart(struct follow *f, struct err *err)
 {
     static const struct source_ops ops = {.update = on_update, .failed = on_failed};
-    struct source *s =
-        source_start(f->conf.base, f->conf.spec, &ops, f, f->conf.log, err);
+    struct source_spec spec = *f->conf.spec;
+    spec.poll_ms = f->conf.interval_ms;
+    struct source *s = source_start(f->conf.base, &spec, &ops, f, f->conf.log, err);
     if (s == NULL)
         return -1;
     end_source(f);
@@ -127,8 +128,6 @@ static void on_interval(int fd, short what, void *arg)
     struct follow *f = arg;
     loop_timer_arm(f->timer, f->conf.interval_ms);
     look_again(f);
-    if (f->source != NULL && f->conf.spec->kind != SOURCE_DNS)
-        source_recheck(f->source);
 }
 
 static void on_quiet(int fd, short what, void *arg)

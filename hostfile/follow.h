@@ -2,8 +2,8 @@
 //
 // A hostfile is read again when it changed: inotify on its directory (so that an editor's
 // rename, a write in place and a ConfigMap's swap of ..data are seen), and a look at the
-// content every interval. Names are asked again every interval; a headless Service has a
-// pace of its own. What has been good stays when a change is bad: that is logged.
+// content every interval. Names are asked again at least every interval (source.h, poll_ms).
+// What has been good stays when a change is bad: that is logged.
 #ifndef MUSTER_HOSTFILE_FOLLOW_H
 #define MUSTER_HOSTFILE_FOLLOW_H
 

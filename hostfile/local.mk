@@ -2,6 +2,7 @@ noinst_LIBRARIES += hostfile/libhostfile.a
 hostfile_libhostfile_a_SOURCES = \
 	%D%/addrset.c %D%/addrset.h \
 	%D%/belief.c %D%/belief.h \
+	%D%/claims.c %D%/claims.h \
 	%D%/deepspeed.c %D%/deepspeed.h \
 	%D%/dialect.c %D%/dialect.h %D%/dialect_impl.h \
 	%D%/dns.c %D%/dns.h \
@@ -27,6 +28,7 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/hostword.c %D%/hostword.h \
 	%D%/hydra.c %D%/hydra.h \
 	%D%/jsonform.c %D%/jsonform.h \
+	%D%/kin.c %D%/kin.h \
 	%D%/linekeys.c %D%/linekeys.h \
 	%D%/localhost.c %D%/localhost.h \
 	%D%/mark.c %D%/mark.h \
@@ -37,6 +39,7 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/ownaddr.c %D%/ownaddr.h \
 	%D%/place.c %D%/place.h \
 	%D%/plainlist.c %D%/plainlist.h \
+	%D%/pods.c %D%/pods.h \
 	%D%/ranges.c %D%/ranges.h \
 	%D%/resolvconf.c %D%/resolvconf.h \
 	%D%/resolver.c %D%/resolver.h \

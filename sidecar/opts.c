@@ -41,7 +41,7 @@ static const struct argp_option options[] = {
     {"wait", KEY_WAIT, "SECONDS", 0,
      "--once, --diff: how long to wait for members (default: 300)", 3},
     {"interval", KEY_INTERVAL, "SECONDS", 0,
-     "How often to ask for names again (default: 5; --dns has its own pace)", 3},
+     "Ask for names again after their TTL, at the latest after this (default: 5)", 3},
     {"log", KEY_LOG, "text|json", 0, "Form of the log on stderr (default: text)", 4},
     {"verbose", 'v', NULL, 0, "Log what happens", 4},
     {0},

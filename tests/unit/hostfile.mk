@@ -1,5 +1,6 @@
 HOSTFILE_TESTS = \
 	tests/unit/test_belief \
+	tests/unit/test_claims \
 	tests/unit/test_cmd_roll \
 	tests/unit/test_dialects \
 	tests/unit/test_dns \
@@ -10,11 +11,13 @@ HOSTFILE_TESTS = \
 	tests/unit/test_hostlist \
 	tests/unit/test_hosts_guard \
 	tests/unit/test_hosts_plan \
+	tests/unit/test_kin \
 	tests/unit/test_members \
 	tests/unit/test_names \
 	tests/unit/test_ranges \
 	tests/unit/test_roll \
 	tests/unit/test_source \
+	tests/unit/test_source_dns \
 	tests/unit/test_squeeze
 check_PROGRAMS += $(HOSTFILE_TESTS)
 TESTS += $(HOSTFILE_TESTS)
@@ -36,6 +39,10 @@ tests_unit_test_hosts_guard_SOURCES = %D%/test_hosts_guard.c
 tests_unit_test_hosts_guard_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_hosts_plan_SOURCES = %D%/test_hosts_plan.c
 tests_unit_test_hosts_plan_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_claims_SOURCES = %D%/test_claims.c
+tests_unit_test_claims_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_kin_SOURCES = %D%/test_kin.c
+tests_unit_test_kin_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_members_SOURCES = %D%/test_members.c
 tests_unit_test_members_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_names_SOURCES = %D%/test_names.c
@@ -46,7 +53,9 @@ tests_unit_test_cmd_roll_SOURCES = %D%/test_cmd_roll.c %D%/fakedns.c %D%/fakedns
 tests_unit_test_cmd_roll_LDADD = $(HOSTFILE_TEST_LIBS) $(JANSSON_LIBS)
 tests_unit_test_roll_SOURCES = %D%/test_roll.c
 tests_unit_test_roll_LDADD = $(HOSTFILE_TEST_LIBS)
-tests_unit_test_source_SOURCES = %D%/test_source.c %D%/fakedns.c %D%/fakedns.h
+tests_unit_test_source_dns_SOURCES = %D%/test_source_dns.c %D%/source_bed.c %D%/source_bed.h %D%/fakedns.c %D%/fakedns.h
+tests_unit_test_source_dns_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_source_SOURCES = %D%/test_source.c %D%/source_bed.c %D%/source_bed.h %D%/fakedns.c %D%/fakedns.h
 tests_unit_test_source_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_dialects_SOURCES = %D%/test_dialects.c
 tests_unit_test_dialects_LDADD = $(HOSTFILE_TEST_LIBS)
