@@ -158,17 +158,26 @@ static void finish_one(struct question *q, const struct sockaddr_storage *addr)
     finish(q, &(struct resolver_result){.addr = &copy, .n = 1});
 }
 
-// This machine has an address without any DNS: that of /etc/hosts or an interface; only
+// Who the group's network is likely to lead to. NULL: not known.
+static const struct sockaddr_storage *first_server(const struct resolver *r,
+                                                   struct sockaddr_storage *out)
+{
+    const char *name = r->conf.servers.n > 0 ? r->conf.servers.v[0] : "";
+    bool known = hostname_literal(name, strlen(name), out) && hostname_is_peer(out);
+    return known ? out : NULL;
+}
+
+// This machine has an address without any DNS: that of /etc/hosts or of an interface; only
 // a group of its own may have loopback.
 static void finish_self(struct question *q)
 {
-    struct sockaddr_storage addr;
+    struct sockaddr_storage addr, server;
     const struct sockaddr_storage *found = etchosts_find(q->resolver->hosts, q->name);
     if (found != NULL && (q->resolver->alone || !hostname_is_loopback(found))) {
         finish_one(q, found);
         return;
     }
-    if (q->resolver->alone || !ownaddr_get(&addr))
+    if (q->resolver->alone || !ownaddr_get(first_server(q->resolver, &server), &addr))
         hostname_literal("127.0.0.1", strlen("127.0.0.1"), &addr);
     finish_one(q, &addr);
 }
@@ -238,14 +247,30 @@ static enum dns_type type_of(const struct question *q)
 
 static void ask_next(struct question *q);
 
+// Placeholders (127.0.0.2, 0.0.0.0) stand for pods that are not there.
+static void finish_found(struct question *q, const struct dns_answer *a)
+{
+    const char *asked = q->plan.ask.v[q->next];
+    CLEANUP_FREE struct sockaddr_storage *addr = xcalloc(a->naddr + 1, sizeof *addr);
+    size_t n = 0;
+    for (size_t i = 0; i < a->naddr; i++)
+        if (q->resolver->alone || hostname_is_peer(&a->addr[i]))
+            addr[n++] = a->addr[i];
+    CLEANUP_FREE char *why =
+        xasprintf("DNS has no address for %s but loopback or the like", asked);
+    finish(q, &(struct resolver_result){.addr = addr,
+                                        .n = n,
+                                        .asked = asked,
+                                        .ttl = a->ttl,
+                                        .why = n == 0 ? why : NULL,
+                                        .gone = n == 0});
+}
+
 static void on_answer(void *arg, const struct dns_answer *a)
 {
     struct question *q = arg;
     if (a->status == DNS_OK) {
-        finish(q, &(struct resolver_result){.addr = a->addr,
-                                            .n = a->naddr,
-                                            .asked = q->plan.ask.v[q->next],
-                                            .ttl = a->ttl});
+        finish_found(q, a);
         return;
     }
     if (a->status == DNS_NODATA && !q->other && wants_other(q->family)) {

@@ -125,8 +125,8 @@ Test(roll, prints_a_table_and_tells_by_its_exit_code, .timeout = 30)
     start(&r);
     expect(&r, "", 0, "127.0.0.1", "");
     expect(&r, "--host [fd00::10]:2,[fd00::5]", 0,
-           "MEMBER    SLOTS  ADDRESS\nfd00::10      2  fd00::10\n"
-           "fd00::5       1  fd00::5\n",
+           "MEMBER     SLOTS  ADDRESS\nfd00::10       2  fd00::10\n"
+           "fd00::5        1  fd00::5\n",
            "");
     expect(&r, "-host 10.0.0.1,10.0.0.2 --slots 4", 0, "10.0.0.2       4  10.0.0.2",
            "");

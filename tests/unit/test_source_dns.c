@@ -308,6 +308,26 @@ Test(source_dns, a_wildcard_domain_never_gives_an_address, .timeout = 30)
     source_bed_stop(&b);
 }
 
+// cfg-05.
+Test(source_dns, placeholders_are_no_members, .timeout = 30)
+{
+    struct source_bed b;
+    source_bed_start(&b);
+    add_pods(&b, 1);
+    fakedns_add(b.server, SERVICE, "A", "127.0.0.2");
+    fakedns_add(b.server, SERVICE, "A", "0.0.0.0");
+    fakedns_add(b.server, "train-1." SERVICE, "A", "127.0.0.2");
+    cr_assert(source_bed_begin(&b, SOURCE_DNS, "train"));
+    source_bed_expect_first(&b, "train-0.train=10.0.0.1");
+    source_destroy(b.source);
+    b.updates = 0;
+    cr_assert(source_bed_begin(&b, SOURCE_PODS, "train-[0-1].train"));
+    source_bed_expect_first(&b,
+                            "train-0.train=10.0.0.1 train-1.train!DNS has no address "
+                            "for train-1." SERVICE ". but loopback or the like");
+    source_bed_stop(&b);
+}
+
 // ---- families -------------------------------------------------------------------------
 
 static void add_six(struct source_bed *b, int i)
