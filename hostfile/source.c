@@ -50,8 +50,23 @@ void source_report(struct source_env *env, const struct members *now)
     env->ops.update(env->arg, now);
 }
 
+static bool all_known(const struct members *m)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (m->v[i].addr.ss_family == 0)
+            return false;
+    return m->n > 0;
+}
+
+// Members that are missing are told by whoever waits for them; that DNS fails while all are
+// known nobody would notice.
 void source_trouble(struct source_env *env, const char *why)
 {
+    bool same = env->trouble != NULL && why != NULL && strcmp(env->trouble, why) == 0;
+    if (why != NULL && !same && all_known(&env->last))
+        log_warn(env->log, "%s: %s; what is known stays", env->what, why);
+    if (same)
+        return;
     free(env->trouble);
     env->trouble = why != NULL ? xstrdup(why) : NULL;
 }

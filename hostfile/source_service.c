@@ -21,8 +21,10 @@ enum { FAMILIES = 2 };
 struct peer {
     struct source_service *service;
     struct sockaddr_storage addr;
-    char *name;      // "train-0.train", or the address; NULL: not known yet
-    unsigned tries;  // rounds in which DNS did not say it
+    char *name;      // "train-0.train", or the address; NULL: not known
+    bool literal;    // it is the address
+    unsigned tries;  // rounds in which DNS failed to say it
+    bool nameless;   // DNS says that it has none
     unsigned absent; // answers in a row that do not list it
 };
 
@@ -46,6 +48,7 @@ struct source_service {
     struct source_pace pace;
     char *absolute_name; // that has the addresses; NULL: not from DNS
     char *why;           // of the newest round, NULL: it has addresses
+    char *nameless;      // an address that is left out, NULL: none is
     size_t pending;
 };
 
@@ -72,30 +75,55 @@ static void take_side(struct source_service *s, enum pods_family family)
     pods_take(s->pods, family, list, n);
 }
 
-static bool has_nameless(const struct source_service *s)
+static void name_by_address(struct peer *p)
 {
-    for (int f = 0; f < FAMILIES; f++)
-        for (size_t i = 0; i < s->sides[f].npeers; i++)
-            if (s->sides[f].peers[i]->name == NULL)
-                return true;
-    return false;
+    char at[INET6_ADDRSTRLEN];
+    members_address(&(struct member){.addr = p->addr}, at, sizeof at);
+    p->name = xstrdup(at);
+    p->literal = true;
+}
+
+// Where no address has a name each is its own. Where others have one it is no member until
+// it has, too: a lone NXDOMAIN may be wrong, and an old address has no name any more.
+// Returns how many are left out.
+static size_t settle_names(struct source_service *s, enum pods_family family)
+{
+    const struct side *side = &s->sides[family];
+    size_t left_out = 0;
+    for (size_t i = 0; i < side->npeers; i++) {
+        struct peer *p = side->peers[i];
+        if (p->name != NULL)
+            continue;
+        if (!s->any_named && (p->nameless || p->tries >= BELIEF_DOUBTS)) {
+            name_by_address(p);
+            continue;
+        }
+        left_out++;
+        if (s->nameless == NULL && p->tries >= BELIEF_DOUBTS) {
+            char at[INET6_ADDRSTRLEN];
+            members_address(&(struct member){.addr = p->addr}, at, sizeof at);
+            s->nameless = xasprintf("%s has no name in it: left out", at);
+        }
+    }
+    return left_out;
 }
 
 static void finish_round(struct source_service *s)
 {
     MEMBERS_AUTO now = MEMBERS_INIT;
+    size_t left_out = settle_names(s, PODS_IPV4) + settle_names(s, PODS_IPV6);
     take_side(s, PODS_IPV4);
     take_side(s, PODS_IPV6);
     s->family = pods_members(s->pods, s->slots, s->env->what, &now);
-    if (s->why != NULL)
+    if (s->why != NULL && now.n == 0)
         strv_addf(&now.warnings, "%s: %s", s->env->what, s->why);
     bool open =
-        now.n == 0 || now.warnings.n > 0 || has_nameless(s) || pods_doubt(s->pods);
+        s->why != NULL || now.warnings.n > 0 || left_out > 0 || pods_doubt(s->pods);
     if (!open || (s->env->reported && !members_equal(&s->env->last, &now)))
         s->pace.step = 0;
     loop_timer_arm(s->timer,
                    open ? source_pace_retry(&s->pace) : source_pace_poll(&s->pace));
-    source_trouble(s->env, s->why);
+    source_trouble(s->env, s->why != NULL ? s->why : s->nameless);
     source_report(s->env, &now);
 }
 
@@ -107,25 +135,15 @@ static void end_question(struct source_service *s)
 
 // ---- names --------------------------------------------------------------------------
 
-static void name_by_address(struct peer *p)
-{
-    char at[INET6_ADDRSTRLEN];
-    members_address(&(struct member){.addr = p->addr}, at, sizeof at);
-    p->name = xstrdup(at);
-}
-
-// Where no address has a name, each is its own at once; where others have one it is waited
-// for, as a lone NXDOMAIN may be wrong.
 static void on_name(void *arg, const char *head, bool sure)
 {
     struct peer *p = arg;
     struct source_service *s = p->service;
     p->tries++;
+    p->nameless = sure && head == NULL;
     if (head != NULL) {
         p->name = xasprintf("%s.%s", head, s->name);
         s->any_named = true;
-    } else if (p->tries >= BELIEF_DOUBTS || (sure && !s->any_named)) {
-        name_by_address(p);
     }
     end_question(s);
 }
@@ -134,6 +152,11 @@ static void ask_names(struct source_service *s, struct side *side)
 {
     for (size_t i = 0; i < side->npeers; i++) {
         struct peer *p = side->peers[i];
+        if (p->literal && s->any_named) { // after all
+            free(p->name);
+            p->name = NULL;
+            p->literal = false;
+        }
         if (p->name != NULL)
             continue;
         if (s->absolute_name == NULL) { // from /etc/hosts: there is no name to be had
@@ -252,6 +275,8 @@ static void on_round(int fd, short what, void *arg)
     struct source_service *s = arg;
     s->env->rounds++;
     source_pace_begin(&s->pace);
+    free(s->nameless);
+    s->nameless = NULL;
     for (int f = 0; f < FAMILIES; f++)
         s->sides[f].answered = false;
     resolver_reload_hosts(s->resolver);
@@ -318,5 +343,6 @@ void source_service_destroy(struct source_service *s)
     free(s->absolute_name);
     free(s->name);
     free(s->why);
+    free(s->nameless);
     free(s);
 }

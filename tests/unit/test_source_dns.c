@@ -286,6 +286,28 @@ Test(source_dns, a_pod_beside_its_replacement_gives_way, .timeout = 30)
     }
 }
 
+// Its reverse lookup is denied, or is that of a pod that went long ago.
+Test(source_dns, an_address_without_a_name_is_no_pod_where_others_have_one,
+     .timeout = 30)
+{
+    struct source_bed b;
+    struct source_status status;
+    source_bed_start(&b);
+    b.poll_ms = QUICK_MS;
+    add_pods(&b, 2);
+    fakedns_add(b.server, SERVICE, "A", "10.0.0.0");
+    cr_assert(source_bed_begin(&b, SOURCE_DNS, "train"));
+    source_bed_expect_first(&b, "train-0.train=10.0.0.1 train-1.train=10.0.0.2");
+    source_bed_rounds(&b, 6);
+    source_status(b.source, &status);
+    cr_assert_str_eq(status.last_error, "10.0.0.0 has no name in it: left out");
+    cr_assert_eq(b.members.n, 2);
+    fakedns_add(b.server, "0.0.0.10.in-addr.arpa", "PTR", "train-2." SERVICE);
+    source_bed_await(&b, "train-0.train=10.0.0.1 train-1.train=10.0.0.2 "
+                         "train-2.train=10.0.0.0");
+    source_bed_stop(&b);
+}
+
 // A domain of the node's that answers for every name.
 Test(source_dns, a_wildcard_domain_never_gives_an_address, .timeout = 30)
 {
