@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
+#include "common/sha256.h"
 #include "common/watch.h"
 #include "hostfile/mark.h"
 #include "hostfile/slurp.h"
@@ -23,7 +24,9 @@ struct follow {
     struct event *timer, *soon;
     uint64_t changing_since; // 0: quiet
     struct watch_item *item;
-    struct buf text;           // hostfile: as it was read last
+    struct buf text; // hostfile: as it was read last, if it was
+    bool was_read;
+    char digest[SHA256_HEX];   // of the text that the source was made from
     char *said;                // the last complaint
     bool good;                 // there was an update
     struct source_status past; // of sources that were started before this one
@@ -62,7 +65,7 @@ static void on_update(void *arg, const struct members *members)
 static void on_failed(void *arg, const struct err *err)
 {
     struct follow *f = arg;
-    if (!f->good) {
+    if (!f->good || f->conf.strict) {
         f->conf.ops.failed(f->conf.arg, err);
         return;
     }
@@ -82,11 +85,17 @@ static int restart(struct follow *f, struct err *err)
     static const struct source_ops ops = {.update = on_update, .failed = on_failed};
     struct source_spec spec = *f->conf.spec;
     spec.poll_ms = f->conf.interval_ms;
+    spec.content = is_hostfile(f) ? &f->text : NULL;
     struct source *s = source_start(f->conf.base, &spec, &ops, f, f->conf.log, err);
     if (s == NULL)
         return -1;
     end_source(f);
     f->source = s;
+    if (is_hostfile(f)) {
+        sha256_hex(buf_data(&f->text), buf_len(&f->text), f->digest);
+        log_info(f->conf.log, "hostfile %s: %zu bytes, SHA-256 %s", f->conf.spec->text,
+                 buf_len(&f->text), f->digest);
+    }
     return 0;
 }
 
@@ -105,11 +114,12 @@ static int read_text(struct follow *f, struct err *err)
             f->conf.spec->text);
         return -1;
     }
-    if (n > 0 && n == buf_len(&f->text) &&
+    if (f->was_read && n == buf_len(&f->text) &&
         memcmp(buf_data(&now), buf_data(&f->text), n) == 0)
         return 0;
     buf_clear(&f->text);
     buf_append(&f->text, buf_data(&now), n);
+    f->was_read = true;
     return 1;
 }
 
@@ -117,8 +127,6 @@ static void look_again(struct follow *f)
 {
     ERR_AUTO err = ERR_INIT;
     int changed = is_hostfile(f) ? read_text(f, &err) : 0;
-    if (changed == 1)
-        log_debug(f->conf.log, "hostfile %s has changed", f->conf.spec->text);
     if (changed < 0 || ((changed == 1 || f->source == NULL) && restart(f, &err) < 0))
         complain(f, &err);
 }
@@ -190,6 +198,16 @@ void follow_status(const struct follow *f, struct source_status *out)
     now.good_age_ms =
         now.dns.good_ms > 0 ? (int64_t)(loop_now_ms() - now.dns.good_ms) : -1;
     *out = now;
+}
+
+void follow_hold(struct follow *f)
+{
+    f->conf.strict = false;
+}
+
+const char *follow_digest(const struct follow *f)
+{
+    return is_hostfile(f) ? f->digest : NULL;
 }
 
 void follow_stop(struct follow *f)

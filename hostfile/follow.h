@@ -2,8 +2,10 @@
 //
 // A hostfile is read again when it changed: inotify on its directory (so that an editor's
 // rename, a write in place and a ConfigMap's swap of ..data are seen), and a look at the
-// content every interval. Names are asked again at least every interval (source.h, poll_ms).
-// What has been good stays when a change is bad: that is logged.
+// content every interval: a change counts whatever the file's time and size say. Each read is
+// whole, and what is made of it comes from that one read. Names are asked again at least
+// every interval (source.h, poll_ms). What has been good stays when a change is bad: that is
+// logged.
 #ifndef MUSTER_HOSTFILE_FOLLOW_H
 #define MUSTER_HOSTFILE_FOLLOW_H
 
@@ -20,6 +22,7 @@ struct follow_conf {
     struct log *log;
     const struct source_spec *spec; // borrowed
     uint32_t interval_ms;
+    bool strict;           // failed() also after it was good, until follow_hold()
     struct source_ops ops; // failed(): it was never good
     void *arg;
 };
@@ -29,6 +32,11 @@ struct follow_conf {
 struct follow *follow_start(const struct follow_conf *conf, struct err *err);
 // Counters go on when the source is started again.
 void follow_status(const struct follow *f, struct source_status *out);
+// From now on what has been good stays, whatever becomes of the source.
+void follow_hold(struct follow *f);
+// SHA-256, in hexadecimal, of the content of the hostfile that the members come from; NULL:
+// the source is no hostfile.
+const char *follow_digest(const struct follow *f);
 void follow_stop(struct follow *f); // NULL-safe; also from inside a callback
 
 #endif

@@ -4,6 +4,12 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/belief.c %D%/belief.h \
 	%D%/claims.c %D%/claims.h \
 	%D%/deepspeed.c %D%/deepspeed.h \
+	%D%/detect.c %D%/detect.h %D%/detect_impl.h \
+	%D%/detect_job.c \
+	%D%/detect_lws.c \
+	%D%/detect_mpi.c \
+	%D%/detect_trainer.c \
+	%D%/detect_volcano.c \
 	%D%/dialect.c %D%/dialect.h %D%/dialect_impl.h \
 	%D%/dns.c %D%/dns.h \
 	%D%/dns_channel.c %D%/dns_channel.h \
@@ -39,6 +45,7 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/ownaddr.c %D%/ownaddr.h \
 	%D%/place.c %D%/place.h \
 	%D%/plainlist.c %D%/plainlist.h \
+	%D%/podname.c %D%/podname.h \
 	%D%/pods.c %D%/pods.h \
 	%D%/ranges.c %D%/ranges.h \
 	%D%/resolvconf.c %D%/resolvconf.h \

@@ -110,7 +110,7 @@ uint64_t source_pace_poll(const struct source_pace *pace)
 
 uint64_t source_pace_retry(struct source_pace *pace)
 {
-    enum { A_SECOND = 500, DOUBLINGS = 3, PATIENCE = 8 };
+    enum { A_SECOND = 500, DOUBLINGS = 3, PATIENCE = 30 };
     unsigned step = pace->step < DOUBLINGS ? pace->step : DOUBLINGS;
     uint64_t hi = (uint64_t)SOURCE_RETRY_MIN_MS << step;
     uint64_t wait = source_jitter(step > 0 ? hi / 2 : hi, hi);
@@ -140,9 +140,10 @@ static int read_hostfile(const struct source_spec *spec, struct log *log,
     CLEANUP_FREE char *self = hostname_own();
     const struct dialect *as,
         *d = spec->dialect != NULL ? spec->dialect : dialect_auto();
-    BUF_AUTO text = BUF_INIT;
-    if (slurp(spec->text, &text, err) < 0 ||
-        dialect_read(d, (const char *)buf_data(&text), buf_len(&text), spec->text, self,
+    BUF_AUTO own = BUF_INIT;
+    const struct buf *text = spec->content != NULL ? spec->content : &own;
+    if ((spec->content == NULL && slurp(spec->text, &own, err) < 0) ||
+        dialect_read(d, (const char *)buf_data(text), buf_len(text), spec->text, self,
                      to, &as, err) < 0)
         return -1;
     log_info(log, "%s: read as %s", spec->text, dialect_name(as));

@@ -16,6 +16,7 @@
 #include "hostfile/members.h"
 #include "hostfile/source_status.h"
 
+struct buf;
 struct dialect;
 struct event_base;
 struct log;
@@ -33,6 +34,7 @@ struct source_spec {
     enum source_kind kind;
     const char *text;
     const struct dialect *dialect; // of a hostfile; NULL: auto
+    const struct buf *content; // of a hostfile that was read already; NULL: it is read
     int slots;               // slots of members without a count of their own; -1: none
     const char *resolv_conf; // NULL: /etc/resolv.conf
     const char *hosts_file;  // NULL: /etc/hosts

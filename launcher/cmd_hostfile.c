@@ -133,7 +133,8 @@ static int read_members(const struct convert *c, struct members *m, struct err *
                                .text = service,
                                .slots = -1,
                                .dns_servers = c->dns_servers};
-    int rc = service != NULL ? look_up(&spec, c->wait_s, m, err) : read_text(c, m, err);
+    int rc =
+        service != NULL ? look_up(&spec, 0, c->wait_s, m, err) : read_text(c, m, err);
     for (size_t i = 0; rc == 0 && i < m->n; i++)
         if (m->v[i].slots < 0)
             m->v[i].slots = c->slots;

@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/mem.h"
 #include "hostfile/source_opts.h"
 #include "launcher/look.h"
 #include "launcher/roll_print.h"
+#include "launcher/source_json.h"
 
 enum { KEY_JSON = 0x2000, KEY_WAIT, FAILED = 125, WAIT_MAX = 1000000 };
 
@@ -56,14 +58,24 @@ static int report(const struct roll *r, int rc)
     for (size_t i = 0; !r->json && i < r->members.warnings.n; i++)
         fprintf(stderr, "muster roll: %s\n", r->members.warnings.v[i]);
     if (r->json)
-        roll_print_json(&r->members, stdout);
+        roll_print_json(&r->members, source_json(&r->source), stdout);
     else
         roll_print_table(&r->members, stdout);
     if (fflush(stdout) != 0) {
         perror("muster roll: cannot write");
         return FAILED;
     }
-    return look_complete(&r->members) ? 0 : 1;
+    return look_complete(&r->members, r->source.members) ? 0 : 1;
+}
+
+static int look(struct roll *r)
+{
+    if (source_opts_settle(&r->source, false, &r->err) < 0)
+        return -1;
+    CLEANUP_FREE char *line = source_opts_line(&r->source);
+    if (line != NULL)
+        fprintf(stderr, "muster roll: %s\n", line);
+    return look_up(&r->source.spec, r->source.members, r->wait_s, &r->members, &r->err);
 }
 
 int cmd_roll(int argc, char **argv)
@@ -74,8 +86,9 @@ int cmd_roll(int argc, char **argv)
         .parser = parse,
         .doc =
             "Print the members that a source gives, with slots and addresses, and "
-            "start nothing.\vWithout a source: this machine. Exit code 0: every member "
-            "has an address; 1: some have none; 125: the source cannot be used.",
+            "start nothing.\vWithout a source: the group that this pod is in, or this "
+            "machine. Exit code 0: every member has an address; 1: some have none, or "
+            "there are fewer than --members; 125: the source cannot be used.",
         .children = children,
     };
     struct roll r = {0};
@@ -83,8 +96,8 @@ int cmd_roll(int argc, char **argv)
     argp_err_exit_status = FAILED;
     argv[0] = (char[]){"muster roll"};
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_LONG_ONLY, NULL, &r);
-    int rc = look_up(&r.source.spec, r.wait_s, &r.members, &r.err);
-    rc = report(&r, rc);
+    int rc = report(&r, look(&r));
+    source_opts_free(&r.source);
     members_free(&r.members);
     err_clear(&r.err);
     return rc;

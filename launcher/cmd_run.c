@@ -13,6 +13,7 @@
 #include "launcher/cmd.h"
 #include "launcher/events.h"
 #include "launcher/job.h"
+#include "launcher/source_json.h"
 #include "launcher/streams.h"
 #include "launcher/verdict.h"
 #include "wire/keyring.h"
@@ -99,6 +100,17 @@ static int load_keys(struct run *r, struct err *err)
     return r->keys != NULL ? 0 : -1;
 }
 
+// What was chosen though no option says so.
+static void tell_source(struct run *r)
+{
+    CLEANUP_FREE char *line = source_opts_line(&r->opts.from);
+    if (line != NULL && !r->opts.quiet) {
+        CLEANUP_FREE char *text = xasprintf("muster: %s\n", line);
+        std_write(STDERR_FILENO, text, strlen(text), LAST_WORD_MS);
+    }
+    events_write(r->events, "source", source_json(&r->opts.from));
+}
+
 static bool is_in_a_line(void *arg)
 {
     const struct run *r = arg;
@@ -110,7 +122,10 @@ static int start(struct run *r, struct err *err)
     if (open_streams(r, err) < 0)
         return -1;
     r->events = events_open(r->opts.events, r->log, err);
-    if (r->events == NULL || load_keys(r, err) < 0)
+    if (r->events == NULL)
+        return -1;
+    tell_source(r);
+    if (load_keys(r, err) < 0)
         return -1;
     r->base = loop_create();
     r->self = self_create("launcher");

@@ -1,8 +1,14 @@
 // Discover: from a source to a group that is whole.
+#include <sys/stat.h>
+
 #include "common/log.h"
 #include "common/mem.h"
+#include "common/watch.h"
+#include "hostfile/follow.h"
 #include "hostfile/source.h"
 #include "launcher/job_internal.h"
+
+enum { LOOK_MS = 5000 }; // at a hostfile, beside inotify
 
 // A Service may show more members than the job was told to take: the first are taken.
 static void cut_to_members(const struct job *j, struct members *all)
@@ -65,8 +71,9 @@ static void on_update(void *arg, const struct members *members)
     cut_to_members(j, &all);
     group_update(&j->group, &all);
     events_write(j->conf.events, "members",
-                 json_pack("{s:i, s:i}", "known", (int)j->group.n, "found",
-                           (int)group_found(&j->group)));
+                 json_pack("{s:i, s:i, s:s?}", "known", (int)j->group.n, "found",
+                           (int)group_found(&j->group), "sha256",
+                           j->follow != NULL ? follow_digest(j->follow) : NULL));
     tell_warnings(j);
     if (!source_can_grow(&j->opts->source) &&
         (!enough_members(j, &err) || !enough_slots(j, &err))) {
@@ -87,9 +94,36 @@ static void on_source_failed(void *arg, const struct err *err)
         log_warn(j->conf.log, "%s; the members stay as they were found", err_text(err));
 }
 
+// A pipe is read once.
+static bool can_be_read_again(const struct source_spec *spec)
+{
+    struct stat st;
+    return spec->kind == SOURCE_HOSTFILE && stat(spec->text, &st) == 0 &&
+           S_ISREG(st.st_mode);
+}
+
+// A hostfile that is replaced meanwhile is read again, whole, and discovery is begun again
+// with what it says then.
+static int follow_file(struct job *j, const struct source_ops *ops, struct err *err)
+{
+    j->watch = watch_create(j->conf.base, NULL); // without one it is polled
+    struct follow_conf conf = {.base = j->conf.base,
+                               .watch = j->watch,
+                               .log = j->conf.log,
+                               .spec = &j->opts->source,
+                               .interval_ms = LOOK_MS,
+                               .strict = true,
+                               .ops = *ops,
+                               .arg = j};
+    j->follow = follow_start(&conf, err);
+    return j->follow != NULL ? 0 : -1;
+}
+
 int job_discover_start(struct job *j, struct err *err)
 {
     static const struct source_ops ops = {on_update, on_source_failed};
+    if (can_be_read_again(&j->opts->source))
+        return follow_file(j, &ops, err);
     j->source = source_start(j->conf.base, &j->opts->source, &ops, j, j->conf.log, err);
     return j->source != NULL ? 0 : -1;
 }

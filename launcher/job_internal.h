@@ -43,7 +43,7 @@ struct job {
 
     struct source *source;
     bool warned;           // the source's warnings were told
-    struct follow *follow; // of a hostfile, from connect on; NULL: source goes on
+    struct follow *follow; // of a hostfile, instead of the source
     struct watch *watch;
     struct event *recheck; // asks for names again; NULL: needless
     bool roll_pushed;      // agents have a roll, and get each new one

@@ -6,7 +6,6 @@
 // out, and nothing is ever taken off the roll.
 #include <netinet/in.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "common/log.h"
 #include "common/loop.h"
@@ -113,17 +112,6 @@ void job_roll_update(struct job *j, const struct members *now)
 
 // ---- following ----------------------------------------------------------------
 
-static void on_update(void *arg, const struct members *now)
-{
-    job_roll_update(arg, now);
-}
-
-static void on_failed(void *arg, const struct err *err)
-{
-    const struct job *j = arg;
-    log_warn(j->conf.log, "%s; the members stay as they were found", err_text(err));
-}
-
 static void on_recheck(int fd, short what, void *arg)
 {
     struct job *j = arg;
@@ -131,39 +119,15 @@ static void on_recheck(int fd, short what, void *arg)
     loop_timer_arm(j->recheck, RECHECK_MS);
 }
 
-// A pipe is read once.
-static bool can_be_read_again(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
-static void follow_file(struct job *j)
-{
-    ERR_AUTO err = ERR_INIT;
-    const struct source_spec *spec = &j->opts->source;
-    source_destroy(j->source);
-    j->source = NULL;
-    if (!can_be_read_again(spec->text))
-        return;
-    j->watch = watch_create(j->conf.base, NULL); // without one it is polled
-    struct follow_conf conf = {.base = j->conf.base,
-                               .watch = j->watch,
-                               .log = j->conf.log,
-                               .spec = spec,
-                               .interval_ms = RECHECK_MS,
-                               .ops = {.update = on_update, .failed = on_failed},
-                               .arg = j};
-    j->follow = follow_start(&conf, &err);
-    if (j->follow == NULL)
-        on_failed(j, &err);
-}
-
 void job_roll_follow(struct job *j)
 {
     switch (j->opts->source.kind) {
     case SOURCE_LOCAL: job_roll_end(j); break;
-    case SOURCE_HOSTFILE: follow_file(j); break;
+    case SOURCE_HOSTFILE:
+        source_destroy(STEAL(j->source)); // of a pipe
+        if (j->follow != NULL)
+            follow_hold(j->follow);
+        break;
     case SOURCE_DNS: break; // has a pace of its own
     default:
         j->recheck = loop_timer(j->conf.base, on_recheck, j);

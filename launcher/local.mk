@@ -32,6 +32,7 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/progress.c %D%/progress.h \
 	%D%/roll_print.c %D%/roll_print.h \
 	%D%/sink.c %D%/sink.h \
+	%D%/source_json.c %D%/source_json.h \
 	%D%/spool.c %D%/spool.h \
 	%D%/streams.c %D%/streams.h \
 	%D%/verdict.c %D%/verdict.h \

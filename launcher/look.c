@@ -12,14 +12,15 @@ struct look {
     struct err *err;
     bool have, late, failed; // an update came; the wait is over; nothing more comes
     bool once;
+    size_t least;
 };
 
-bool look_complete(const struct members *m)
+bool look_complete(const struct members *m, size_t least)
 {
     for (size_t i = 0; i < m->n; i++)
         if (m->v[i].addr.ss_family == 0)
             return false;
-    return m->n > 0;
+    return m->n > 0 && m->n >= least;
 }
 
 static void on_update(void *arg, const struct members *members)
@@ -27,7 +28,7 @@ static void on_update(void *arg, const struct members *members)
     struct look *l = arg;
     members_copy(l->members, members);
     l->have = true;
-    if (l->late || l->once || look_complete(members))
+    if (l->late || l->once || look_complete(members, l->least))
         event_base_loopbreak(l->base);
 }
 
@@ -48,11 +49,11 @@ static void on_deadline(int fd, short what, void *arg)
         event_base_loopbreak(l->base);
 }
 
-int look_up(const struct source_spec *spec, long wait_s, struct members *out,
-            struct err *err)
+int look_up(const struct source_spec *spec, size_t least, long wait_s,
+            struct members *out, struct err *err)
 {
     static const struct source_ops ops = {.update = on_update, .failed = on_failed};
-    struct look l = {.members = out, .err = err, .once = wait_s == 0};
+    struct look l = {.members = out, .err = err, .once = wait_s == 0, .least = least};
     l.base = loop_create();
     l.deadline = loop_timer(l.base, on_deadline, &l);
     struct source *s = source_start(l.base, spec, &ops, &l, NULL, err);

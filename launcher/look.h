@@ -6,11 +6,12 @@
 
 #include "hostfile/source.h"
 
-// Runs a loop of its own until every member has an address, or for wait_s seconds
-// (0: each is asked once). -1 with err when the source cannot be used.
-int look_up(const struct source_spec *spec, long wait_s, struct members *out,
-            struct err *err);
-// True when there are members and each has an address.
-bool look_complete(const struct members *m);
+// Runs a loop of its own until there are `least` members and every one has an address,
+// or for wait_s seconds (0: each is asked once). -1 with err when the source cannot be
+// used.
+int look_up(const struct source_spec *spec, size_t least, long wait_s,
+            struct members *out, struct err *err);
+// True when there are members, `least` at least, and each has an address.
+bool look_complete(const struct members *m, size_t least);
 
 #endif

@@ -22,7 +22,6 @@
 enum {
     KEY_PPN = 0x100,
     KEY_OVERSUBSCRIBE,
-    KEY_MEMBERS,
     KEY_KEY,
     KEY_EVENTS,
     KEY_WDIR,
@@ -52,8 +51,6 @@ static const struct argp_option options[] = {
      "K ranks on each",
      2},
     {"oversubscribe", KEY_OVERSUBSCRIBE, NULL, 0, "Allow more ranks than slots", 2},
-    {"members", KEY_MEMBERS, "M", 0,
-     "The group has M members (--dns: how many to wait for)", 2},
     {NULL, 'x', "NAME[=VALUE]", 0,
      "Set NAME for the ranks; without a value: as it is here", 3},
     {"wdir", KEY_WDIR, "DIR", 0,
@@ -192,7 +189,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'N':
     case KEY_PPN: o->map.ppn = number(state, "--ppn", arg, 1, 65536); return 0;
     case KEY_OVERSUBSCRIBE: o->map.oversubscribe = true; return 0;
-    case KEY_MEMBERS: o->members = number(state, "--members", arg, 1, 65536); return 0;
     case KEY_KEY: o->key = arg; return 0;
     case KEY_EVENTS: o->events = arg; return 0;
     case KEY_WDIR: o->wdir = arg; return 0;
@@ -246,6 +242,17 @@ static int settle_members(struct opts *o)
     return 0;
 }
 
+static int settle_source(struct opts *o)
+{
+    ERR_AUTO err = ERR_INIT;
+    int rc = source_opts_settle(&o->from, false, &err);
+    o->source = o->from.spec;
+    o->members = o->from.members;
+    if (rc < 0)
+        fprintf(stderr, "muster run: %s\n", err_text(&err));
+    return rc;
+}
+
 static int check_via(const struct opts *o)
 {
     const char *stray = via_opts_stray(&o->via);
@@ -265,7 +272,7 @@ static int check_via(const struct opts *o)
 int opts_parse(struct opts *o, int argc, char **argv, int *code)
 {
     const struct argp_child children[] = {
-        {source_opts_argp(), 0, "Where the members come from (none: this machine):", 1},
+        {source_opts_argp(), 0, "Where the members come from (default: --auto):", 1},
         {via_opts_argp(), 0, "Pods with a stock sshd instead of agents:", 6},
         {foreign_opts_argp(), 0, NULL, 0},
         {0}};
@@ -288,14 +295,15 @@ int opts_parse(struct opts *o, int argc, char **argv, int *code)
     char name[] = "muster run";
     argv[0] = name;
     error_t rc = argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_LONG_ONLY, NULL, o);
-    o->source = o->from.spec;
-    if (rc == 0 && settle_members(o) == 0 && check_via(o) == 0)
+    if (rc == 0 && settle_source(o) == 0 && settle_members(o) == 0 && check_via(o) == 0)
         return 0;
     *code = 125;
+    opts_free(o);
     return -1;
 }
 
 void opts_free(struct opts *o)
 {
+    source_opts_free(&o->from);
     strv_free(&o->env);
 }

@@ -15,7 +15,7 @@
 struct opts {
     struct source_opts from;   // as parsed
     struct source_spec source; // of `from`
-    uint32_t members;          // --members: how many the group has; 0: not said
+    uint32_t members;          // how many the group has; 0: not said
     struct map_request map;
     struct via_opts via;
     const char *key;            // --key: key ring directory; NULL: the default

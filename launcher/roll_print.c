@@ -2,7 +2,6 @@
 #include "launcher/roll_print.h"
 
 #include <arpa/inet.h>
-#include <jansson.h>
 #include <string.h>
 
 void roll_print_table(const struct members *m, FILE *out)
@@ -47,14 +46,15 @@ static json_t *member_json(const struct member *m)
                      "address", text_or_null(at), "why", text_or_null(m->why));
 }
 
-void roll_print_json(const struct members *m, FILE *out)
+void roll_print_json(const struct members *m, json_t *source, FILE *out)
 {
     json_t *members = json_array(), *warnings = json_array();
     for (size_t i = 0; i < m->n; i++)
         json_array_append_new(members, member_json(&m->v[i]));
     for (size_t i = 0; i < m->warnings.n; i++)
         json_array_append_new(warnings, json_string(m->warnings.v[i]));
-    json_t *all = json_pack("{s:o, s:o}", "members", members, "warnings", warnings);
+    json_t *all = json_pack("{s:o, s:o, s:o}", "members", members, "warnings", warnings,
+                            "source", source);
     json_dumpf(all, out, JSON_INDENT(2));
     fputc('\n', out);
     json_decref(all);

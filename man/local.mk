@@ -5,6 +5,7 @@ man_pages_scd = \
 	%D%/muster-roll.1.scd \
 	%D%/muster-run.1.scd \
 	%D%/muster-sidecar.8.scd \
+	%D%/muster-sources.7.scd \
 	%D%/musterd.8.scd
 EXTRA_DIST += $(man_pages_scd)
 if HAVE_SCDOC
@@ -15,6 +16,7 @@ man_MANS = \
 	%D%/muster-roll.1 \
 	%D%/muster-run.1 \
 	%D%/muster-sidecar.8 \
+	%D%/muster-sources.7 \
 	%D%/musterd.8
 CLEANFILES += $(man_MANS)
 

@@ -65,7 +65,7 @@ static bool is_complete(const struct sidecar *s)
     for (size_t i = 0; i < m->n; i++)
         if (m->v[i].addr.ss_family == 0)
             return false;
-    return m->n > 0 && m->n >= s->opts.members;
+    return m->n > 0 && m->n >= s->opts.source.members;
 }
 
 static void check_end(struct sidecar *s, bool late)
@@ -127,7 +127,7 @@ static void make_conf(struct sidecar *s)
                                  .hostfiles = o->hostfiles,
                                  .nhostfiles = o->nhostfiles,
                                  .by_name = o->by_name,
-                                 .nmembers = o->members};
+                                 .nmembers = o->source.members};
 }
 
 static int start(struct sidecar *s)
@@ -147,6 +147,9 @@ static int start(struct sidecar *s)
     if (s->follow == NULL)
         return -1;
     CLEANUP_FREE char *source = source_describe(&s->opts.source.spec);
+    CLEANUP_FREE char *found = source_opts_line(&s->opts.source);
+    if (found != NULL)
+        log_info(s->log, "%s", found);
     log_info(s->log, "%s follows %s", MUSTER_VERSION, source);
     return 0;
 }
@@ -176,6 +179,7 @@ static void tear_down(struct sidecar *s)
     event_free(s->term);
     loop_destroy(s->base);
     log_destroy(s->log);
+    source_opts_free(&s->opts.source);
     err_clear(&s->err);
 }
 

@@ -6,18 +6,17 @@
 #include <string.h>
 
 #include "common/mem.h"
-#include "hostfile/hostword.h"
 
 enum {
     KEY_HOSTS = 0x100,
     KEY_WRITE,
     KEY_BY,
-    KEY_MEMBERS,
     KEY_ONCE,
     KEY_DIFF,
     KEY_WAIT,
     KEY_INTERVAL,
     KEY_LOG,
+    USAGE = 125,
 };
 
 static const struct argp_option options[] = {
@@ -32,8 +31,6 @@ static const struct argp_option options[] = {
      2},
     {"by", KEY_BY, "address|name", 0, "Hostfiles hold addresses (the default) or names",
      2},
-    {"members", KEY_MEMBERS, "M", 0,
-     "Write hostfiles when the group has M members, not before", 2},
     {"once", KEY_ONCE, NULL, 0,
      "Write everything once and end (init container); exit code 1: members are missing",
      3},
@@ -109,28 +106,27 @@ static void take_hosts(struct sidecar_opts *o, const char *path)
     o->any_hosts = path != NULL;
 }
 
-static void take_members(struct argp_state *state, struct sidecar_opts *o,
-                         const char *text)
-{
-    long n = hostword_number(text, strlen(text), 65536);
-    if (n < 1)
-        argp_error(state, "--members %s: give a whole number from 1 to 65536", text);
-    o->members = (uint32_t)n;
-}
-
 static void check(struct argp_state *state, const struct sidecar_opts *o)
 {
-    if (o->source.spec.kind == SOURCE_LOCAL)
-        argp_error(state, "where do the members come from? give --dns, --pods, "
-                          "--hostfile or --host");
     if (o->hosts == NULL && o->nhostfiles == 0)
         argp_error(state,
                    "nothing to keep: give --hosts, --write DIALECT:PATH or both");
-    for (size_t i = 0; i < o->nhostfiles; i++)
+}
+
+// Once the source is known.
+static int check_source(struct sidecar_opts *o, struct err *err)
+{
+    if (source_opts_settle(&o->source, true, err) < 0)
+        return -1;
+    for (size_t i = 0; i < o->nhostfiles; i++) {
         if (o->source.spec.kind == SOURCE_HOSTFILE &&
-            strcmp(o->hostfiles[i].path, o->source.spec.text) == 0)
-            argp_error(state, "--write %s: this is the file that --hostfile reads",
-                       o->hostfiles[i].path);
+            strcmp(o->hostfiles[i].path, o->source.spec.text) == 0) {
+            err_set(err, "--write %s: this is the file that --hostfile reads",
+                    o->hostfiles[i].path);
+            return -1;
+        }
+    }
+    return 0;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -141,7 +137,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_HOSTS: take_hosts(o, arg); return 0;
     case KEY_WRITE: take_write(state, o, arg); return 0;
     case KEY_BY: o->by_name = second(state, "--by", arg, "address", "name"); return 0;
-    case KEY_MEMBERS: take_members(state, o, arg); return 0;
     case KEY_ONCE: o->once = true; return 0;
     case KEY_DIFF: o->diff = true; return 0;
     case KEY_WAIT: o->wait_ms = milliseconds(state, "--wait", arg, 0); return 0;
@@ -171,6 +166,11 @@ void sidecar_opts_parse(struct sidecar_opts *o, int argc, char **argv)
         .children = children};
     *o = (struct sidecar_opts){.wait_ms = 300000, .interval_ms = 5000};
     source_opts_init(&o->source);
-    argp_err_exit_status = 125;
+    argp_err_exit_status = USAGE;
     argp_parse(&argp, argc, argv, ARGP_LONG_ONLY, NULL, o);
+    ERR_AUTO err = ERR_INIT;
+    if (check_source(o, &err) == 0)
+        return;
+    fprintf(stderr, "muster-sidecar: %s\n", err_text(&err));
+    exit(USAGE);
 }

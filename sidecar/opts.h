@@ -17,7 +17,6 @@ struct sidecar_opts {
     struct keep_hostfile hostfiles[OPTS_HOSTFILES_MAX];
     size_t nhostfiles;
     bool by_name, once, diff, json_log, verbose;
-    uint32_t members;
     uint32_t wait_ms, interval_ms;
 };
 

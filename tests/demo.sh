@@ -81,5 +81,5 @@ loopback() {
 if [ "$(id -u)" = 0 ]; then pods; else loopback; fi
 leader=(env)
 events=$work/events
-run "this machine alone: no agent, no key, no root" "$mpi/allreduce" -n 2
+run "this machine alone: no agent, no key, no root" "$mpi/allreduce" --local -n 2
 printf '\ndemo: ok\n'

@@ -15,6 +15,10 @@ export MUSTER_SRCDIR MUSTER_BUILDDIR
 export PODBOX=$MUSTER_BUILDDIR/tests/podbox/podbox
 export PODBOX_BIND=$MUSTER_BUILDDIR
 
+# Where the tests themselves run in a pod, nothing of that pod counts (muster-sources(7)).
+unset KUBERNETES_SERVICE_HOST JOB_COMPLETION_INDEX K_MPI_JOB_ROLE I_MPI_HYDRA_HOST_FILE \
+    HYDRA_HOST_FILE OMPI_MCA_orte_default_hostfile "${!LWS_@}" "${!PET_@}" "${!VC_@}" "${!VK_@}"
+
 # podbox, never longer than PB_LIMIT seconds (30). `timeout --foreground` passes signals on.
 pb() {
     timeout --foreground -k 5 "${PB_LIMIT:-30}" "$PODBOX" "$@"

@@ -1,5 +1,5 @@
 # Targets of ./dev fuzz, which builds with clang: no part of `make all`.
-EXTRA_PROGRAMS += tests/fuzz/dialect tests/fuzz/dns tests/fuzz/hostlist
+EXTRA_PROGRAMS += tests/fuzz/dialect tests/fuzz/dns tests/fuzz/hostlist tests/fuzz/podname
 FUZZ_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_dialect_SOURCES = %D%/dialect.c
 tests_fuzz_dialect_LDADD = $(HOSTFILE_LIBS) $(COMMON_LIBS)
@@ -11,4 +11,7 @@ tests_fuzz_dns_SOURCES = %D%/dns.c
 tests_fuzz_dns_CPPFLAGS = $(AM_CPPFLAGS) $(CARES_CFLAGS)
 tests_fuzz_dns_LDADD = $(HOSTFILE_LIBS) $(COMMON_LIBS)
 tests_fuzz_dns_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_podname_SOURCES = %D%/podname.c
+tests_fuzz_podname_LDADD = $(HOSTFILE_LIBS) $(COMMON_LIBS)
+tests_fuzz_podname_LDFLAGS = $(FUZZ_LDFLAGS)
 EXTRA_DIST += %D%/targets %D%/run.sh

@@ -2,10 +2,13 @@ HOSTFILE_TESTS = \
 	tests/unit/test_belief \
 	tests/unit/test_claims \
 	tests/unit/test_cmd_roll \
+	tests/unit/test_detect \
+	tests/unit/test_detect_hostfile \
 	tests/unit/test_dialects \
 	tests/unit/test_dns \
 	tests/unit/test_etchosts \
 	tests/unit/test_filter \
+	tests/unit/test_follow \
 	tests/unit/test_hostfile \
 	tests/unit/test_hostfile_cases \
 	tests/unit/test_hostlist \
@@ -29,6 +32,8 @@ tests_unit_test_dns_SOURCES = %D%/test_dns.c %D%/fakedns.c %D%/fakedns.h
 tests_unit_test_dns_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_etchosts_SOURCES = %D%/test_etchosts.c
 tests_unit_test_etchosts_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_follow_SOURCES = %D%/test_follow.c
+tests_unit_test_follow_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_hostfile_SOURCES = %D%/test_hostfile.c
 tests_unit_test_hostfile_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_hostfile_cases_SOURCES = %D%/test_hostfile_cases.c
@@ -57,6 +62,11 @@ tests_unit_test_source_dns_SOURCES = %D%/test_source_dns.c %D%/source_bed.c %D%/
 tests_unit_test_source_dns_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_source_SOURCES = %D%/test_source.c %D%/source_bed.c %D%/source_bed.h %D%/fakedns.c %D%/fakedns.h
 tests_unit_test_source_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_detect_SOURCES = %D%/test_detect.c %D%/paper_pod.c %D%/paper_pod.h
+tests_unit_test_detect_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_detect_hostfile_SOURCES = %D%/test_detect_hostfile.c %D%/paper_pod.c \
+	%D%/paper_pod.h
+tests_unit_test_detect_hostfile_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_dialects_SOURCES = %D%/test_dialects.c
 tests_unit_test_dialects_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_filter_SOURCES = %D%/test_filter.c
@@ -64,4 +74,4 @@ tests_unit_test_filter_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_squeeze_SOURCES = %D%/test_squeeze.c
 tests_unit_test_squeeze_LDADD = $(HOSTFILE_TEST_LIBS)
 
-EXTRA_DIST += tests/cases/hostfiles tests/cases/hostlists
+EXTRA_DIST += tests/cases/hostfiles tests/cases/hostlists tests/cases/podnames

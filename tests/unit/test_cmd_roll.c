@@ -123,7 +123,8 @@ Test(roll, prints_a_table_and_tells_by_its_exit_code, .timeout = 30)
 {
     struct run r;
     start(&r);
-    expect(&r, "", 0, "127.0.0.1", "");
+    expect(&r, "--local", 0, "127.0.0.1", "");
+    expect(&r, "--host 10.0.0.1 --members 2", 1, "10.0.0.1", "");
     expect(&r, "--host [fd00::10]:2,[fd00::5]", 0,
            "MEMBER     SLOTS  ADDRESS\nfd00::10       2  fd00::10\n"
            "fd00::5        1  fd00::5\n",
@@ -165,6 +166,10 @@ Test(roll, json_for_programs, .timeout = 30)
     cr_assert(json_is_null(json_object_get(first, "port")));
     cr_assert(json_is_null(json_object_get(first, "why")));
     cr_assert_eq(json_array_size(json_object_get(all, "warnings")), 1);
+    json_t *source = json_object_get(all, "source");
+    cr_assert_str_eq(json_string_value(json_object_get(source, "text")),
+                     "host list u@[fd00::1]:3,fd00::5:8");
+    cr_assert(json_is_null(json_object_get(source, "system")));
     json_decref(all);
     stop(&r);
 }
