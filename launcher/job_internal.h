@@ -45,7 +45,6 @@ struct job {
     bool warned;           // the source's warnings were told
     struct follow *follow; // of a hostfile, instead of the source
     struct watch *watch;
-    struct event *recheck; // asks for names again; NULL: needless
     bool roll_pushed;      // agents have a roll, and get each new one
     bool local;            // one member, this machine, reached over a socketpair
     pid_t local_agent;

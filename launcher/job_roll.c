@@ -18,8 +18,6 @@
 #include "wire/msg.h"
 #include "wire/roll_msg.h"
 
-enum { RECHECK_MS = 5000 };
-
 // Members that are all on this machine need no names and no hostfiles.
 static bool is_of_pods(const struct roll *r)
 {
@@ -112,13 +110,6 @@ void job_roll_update(struct job *j, const struct members *now)
 
 // ---- following ----------------------------------------------------------------
 
-static void on_recheck(int fd, short what, void *arg)
-{
-    struct job *j = arg;
-    source_recheck(j->source);
-    loop_timer_arm(j->recheck, RECHECK_MS);
-}
-
 void job_roll_follow(struct job *j)
 {
     switch (j->opts->source.kind) {
@@ -128,11 +119,9 @@ void job_roll_follow(struct job *j)
         if (j->follow != NULL)
             follow_hold(j->follow);
         break;
-    case SOURCE_DNS: break; // has a pace of its own
-    default:
-        j->recheck = loop_timer(j->conf.base, on_recheck, j);
-        loop_timer_arm(j->recheck, RECHECK_MS);
-        break;
+    case SOURCE_DNS:
+    case SOURCE_HOSTS:
+    case SOURCE_PODS: break; // they have a pace of their own
     }
 }
 
@@ -140,6 +129,5 @@ void job_roll_end(struct job *j)
 {
     follow_stop(STEAL(j->follow));
     watch_destroy(STEAL(j->watch));
-    loop_timer_free(STEAL(j->recheck));
     source_destroy(STEAL(j->source));
 }
