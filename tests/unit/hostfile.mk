@@ -74,4 +74,4 @@ tests_unit_test_filter_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_squeeze_SOURCES = %D%/test_squeeze.c
 tests_unit_test_squeeze_LDADD = $(HOSTFILE_TEST_LIBS)
 
-EXTRA_DIST += tests/cases/hostfiles tests/cases/hostlists tests/cases/podnames
+EXTRA_DIST += tests/cases/dns tests/cases/hostfiles tests/cases/hostlists tests/cases/podnames
