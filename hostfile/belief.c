@@ -80,6 +80,8 @@ find_new(const struct belief *b, const struct sockaddr_storage *addr, size_t n)
 
 bool belief_take(struct belief *b, const struct sockaddr_storage *addr, size_t n)
 {
+    if (n == 0)
+        return false;
     const struct sockaddr_storage *found = find_new(b, addr, n);
     b->misses = 0;
     if (found == NULL && b->held.ss_family != 0) {

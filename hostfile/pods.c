@@ -146,6 +146,16 @@ bool pods_doubt(const struct pods *p)
     return false;
 }
 
+const char *pods_missed(const struct pods *p, size_t *at)
+{
+    while (*at < p->n) {
+        const struct pod *pod = &p->v[(*at)++];
+        if (pod->belief[PODS_IPV4].misses > 0 || pod->belief[PODS_IPV6].misses > 0)
+            return pod->name;
+    }
+    return NULL;
+}
+
 // ---- as members ---------------------------------------------------------------------
 
 static size_t count(const struct pods *p, int with, int without)

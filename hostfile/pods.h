@@ -31,6 +31,9 @@ void pods_take(struct pods *p, enum pods_family family, struct pods_address *lis
 void pods_avoid(struct pods *p);
 // Some of them are in doubt.
 bool pods_doubt(const struct pods *p);
+// The name of a pod that the newest answer did not list, from number *at on, which moves
+// behind it. NULL: there is none. Borrowed.
+const char *pods_missed(const struct pods *p, size_t *at);
 // The family of the addresses; members in natural order, with `slots`; a finding goes to
 // the warnings, behind "WHAT: ".
 enum pods_family pods_members(struct pods *p, int slots, const char *what,

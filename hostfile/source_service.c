@@ -1,11 +1,12 @@
 // The pods of a headless Service: its addresses, named by their PTR records.
 //
 // A round: the Service's addresses of one family; of the other one, too, when they have
-// changed; then the names of addresses that are new.
+// changed; then the names of addresses that are new, and those of pods that are missed.
 #include <event2/event.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/log.h"
 #include "common/loop.h"
@@ -15,7 +16,10 @@
 #include "hostfile/pods.h"
 #include "hostfile/source_impl.h"
 
-enum { FAMILIES = 2 };
+enum {
+    FAMILIES = 2,
+    MISSED_MAX = 16, // names of pods that are not listed any more, asked in a round
+};
 
 // One address of the Service, as long as it is listed, and for some answers more.
 struct peer {
@@ -232,6 +236,40 @@ static void ask(struct source_service *s, enum resolver_family family,
     resolver_ask(s->resolver, &q, done, s);
 }
 
+// Addresses change hands, too: a pod that is not listed any more may have been given one that
+// was another's, whose name is still in use here.
+static void on_forward(void *arg, const struct resolver_result *r)
+{
+    struct source_service *s = arg;
+    source_pace_count(&s->pace, r);
+    for (size_t i = 0; i < r->n && r->asked != NULL; i++) {
+        int family = r->addr[i].ss_family == AF_INET ? PODS_IPV4 : PODS_IPV6;
+        struct peer *p = find_peer(&s->sides[family], &r->addr[i]);
+        if (p == NULL || p->name == NULL || p->literal)
+            continue;
+        size_t head = strlen(p->name) - strlen(s->name);
+        if (strncasecmp(p->name, r->asked, head) == 0)
+            continue;
+        free(p->name); // asked again in the next round
+        p->name = NULL;
+        p->tries = 0;
+    }
+    end_question(s);
+}
+
+static void ask_missed(struct source_service *s)
+{
+    size_t at = 0, asked = 0;
+    const char *name;
+    while (asked++ < MISSED_MAX && (name = pods_missed(s->pods, &at)) != NULL) {
+        struct resolver_question q = {name, s->absolute, NAMES_POD,
+                                      s->family == PODS_IPV4 ? RESOLVER_IPV4
+                                                             : RESOLVER_IPV6};
+        s->pending++;
+        resolver_ask(s->resolver, &q, on_forward, s);
+    }
+}
+
 static void on_other(void *arg, const struct resolver_result *r)
 {
     struct source_service *s = arg;
@@ -262,6 +300,8 @@ static void on_addresses(void *arg, const struct resolver_result *r)
         struct side *side = &s->sides[s->family];
         bool changed = take_addresses(s, side, r);
         ask_names(s, side);
+        if (r->n > 0 && r->asked != NULL)
+            ask_missed(s);
         if (r->gone || fell)
             take_addresses(s, &s->sides[!s->family], &(struct resolver_result){0});
         else if (changed && r->asked != NULL)

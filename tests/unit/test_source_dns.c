@@ -263,6 +263,28 @@ Test(source_dns, a_pod_given_another_pods_address_waits, .timeout = 30)
     source_bed_stop(&b);
 }
 
+// Two pods come back at once, and one has the other's address.
+Test(source_dns, an_address_that_changes_hands_is_noticed, .timeout = 30)
+{
+    for (int kind = SOURCE_DNS; kind <= SOURCE_PODS; kind++) {
+        struct source_bed b;
+        source_bed_start(&b);
+        b.poll_ms = QUICK_MS;
+        add_pods(&b, 3);
+        cr_assert(source_bed_begin(&b, (enum source_kind)kind,
+                                   kind == SOURCE_DNS ? "train" : "train-[0-2].train"));
+        source_bed_expect_first(&b, "train-0.train=10.0.0.1 train-1.train=10.0.0.2 "
+                                    "train-2.train=10.0.0.3");
+        replace(&b, "train-1", "10.0.0.2", "10.0.0.9");
+        replace(&b, "train-2", "10.0.0.3", "10.0.0.2");
+        fakedns_remove(b.server, "2.0.0.10.in-addr.arpa");
+        fakedns_add(b.server, "2.0.0.10.in-addr.arpa", "PTR", "train-2." SERVICE);
+        source_bed_await(&b, "train-0.train=10.0.0.1 train-1.train=10.0.0.9 "
+                             "train-2.train=10.0.0.2");
+        source_bed_stop(&b);
+    }
+}
+
 // The Service and its names list the old pod beside the new one, in both orders.
 Test(source_dns, a_pod_beside_its_replacement_gives_way, .timeout = 30)
 {
