@@ -6,6 +6,8 @@ common_libcommon_a_SOURCES = \
 	%D%/loop.c %D%/loop.h \
 	%D%/mem.c %D%/mem.h \
 	%D%/proc.c %D%/proc.h \
+	%D%/putfile.c %D%/putfile.h \
+	%D%/seconds.c %D%/seconds.h \
 	%D%/sha256.c %D%/sha256.h \
 	%D%/std.c %D%/std.h \
 	%D%/strv.c %D%/strv.h \

@@ -58,12 +58,26 @@ static struct key key_of(const struct sockaddr_storage *addr, int port)
     return key;
 }
 
+static struct entry *find(const struct addrset *s, const struct key *key)
+{
+    struct entry *e = NULL;
+    HASH_FIND(hh, s->entries, key, sizeof *key, e);
+    return e;
+}
+
+size_t addrset_find(const struct addrset *s, const struct sockaddr_storage *addr,
+                    int port)
+{
+    struct key key = key_of(addr, port);
+    const struct entry *e = find(s, &key);
+    return e != NULL ? e->who : SIZE_MAX;
+}
+
 size_t addrset_add(struct addrset *s, const struct sockaddr_storage *addr, int port,
                    size_t who)
 {
     struct key key = key_of(addr, port);
-    struct entry *e = NULL;
-    HASH_FIND(hh, s->entries, &key, sizeof key, e);
+    struct entry *e = find(s, &key);
     if (e != NULL)
         return e->who;
     e = xcalloc(1, sizeof *e);

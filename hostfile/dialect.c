@@ -142,6 +142,16 @@ int dialect_read(const struct dialect *d, const char *text, size_t len,
     return rc;
 }
 
+int dialect_words(const struct dialect *d, const char *text, size_t len,
+                  const char *file, struct gather_words *words, struct err *err)
+{
+    struct gather *g = gather_create(file, d->rules);
+    gather_watch(g, words);
+    int rc = read_lines(g, text, len, file, err);
+    gather_destroy(g);
+    return rc;
+}
+
 // ---- writing ----------------------------------------------------------------------
 
 void dialect_put_name(const struct member *m, bool user, struct buf *out)

@@ -35,6 +35,11 @@ void dialect_list(FILE *out);
 int dialect_read(const struct dialect *d, const char *text, size_t len,
                  const char *file, const char *self, struct members *out,
                  const struct dialect **as, struct err *err);
+// Where words->name stands in a text that dialect_read() takes: in *words, which are
+// freed by gather_words_free(); slices of the text.
+struct gather_words;
+int dialect_words(const struct dialect *d, const char *text, size_t len,
+                  const char *file, struct gather_words *words, struct err *err);
 // Appends the members in the dialect's form. What it has no place for (a port, a user,
 // a count) is a warning, what would make the text wrong is an error (HF_CANNOT_WRITE):
 // then nothing is appended.

@@ -52,7 +52,7 @@ static long find_short(const struct members *m, const char *name, size_t len,
                       name, shown, n > CANDIDATES_SHOWN ? ", ..." : "");
 }
 
-static long find(const struct members *m, const char *name, size_t len,
+long filter_find(const struct members *m, const char *name, size_t len,
                  const struct place *at, struct err *err)
 {
     if (len > 1 && name[0] == '+' && name[1] == 'n') {
@@ -118,8 +118,8 @@ static int pick_one(const struct members *m, struct pick *picks, const char *s,
     if (name == 0)
         return place_fail(&at, 0, "HF_SYNTAX", err,
                           "a host name is missing: write NAME[:SLOT,...][@NAME...]");
-    long i = close != NULL && skip == name ? find(m, s + 1, name - 2, &at, err)
-                                           : find(m, s, name, &at, err);
+    long i = close != NULL && skip == name ? filter_find(m, s + 1, name - 2, &at, err)
+                                           : filter_find(m, s, name, &at, err);
     if (i < 0)
         return -1;
     picks[i].named = true;
@@ -251,7 +251,7 @@ static int take_named(const struct members *m, const struct member *f, int *coun
                       const char *file, struct err *err)
 {
     struct place at = {.file = file, .line = f->line, .column = 1};
-    long i = find(m, f->name, strlen(f->name), &at, err);
+    long i = filter_find(m, f->name, strlen(f->name), &at, err);
     if (i < 0)
         return -1;
     if (counts[i] != -2)

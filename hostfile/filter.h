@@ -10,6 +10,11 @@
 
 #include "common/err.h"
 #include "hostfile/members.h"
+#include "hostfile/place.h"
+
+// The index of what a name chooses, -1 with err.
+long filter_find(const struct members *m, const char *name, size_t len,
+                 const struct place *at, struct err *err);
 
 // DeepSpeed's NAME[:SLOT,SLOT...][@NAME...]: keep these hosts, in the list's order; of a
 // host with slots only those (its slots are their number, its slot_ids name them).

@@ -20,7 +20,8 @@ struct gather {
     size_t bare_cap;
     struct members excluded; // "^name" lines
     unsigned seen;
-    struct place mixed; // first bare host, when counts are written name:N
+    struct place mixed;         // first bare host, when counts are written name:N
+    struct gather_words *words; // borrowed, NULL: nobody asks
 };
 
 // One host of a line, with the line's keys.
@@ -47,6 +48,17 @@ void gather_destroy(struct gather *g)
     members_free(&g->excluded);
     free(g->bare);
     free(g);
+}
+
+void gather_watch(struct gather *g, struct gather_words *words)
+{
+    g->words = words;
+}
+
+void gather_words_free(struct gather_words *words)
+{
+    free(words->v);
+    *words = (struct gather_words){0};
 }
 
 struct strv *gather_warnings(struct gather *g)
@@ -166,6 +178,27 @@ static int add_slots(struct gather *g, struct member *m, bool again,
                       "%s has more than %d slots in all", m->name, HOSTWORD_SLOTS_MAX);
 }
 
+// `word`: the host as the text has it; `name`: what it stands for.
+static void note_word(struct gather *g, const char *name, size_t len,
+                      const struct entry *e)
+{
+    struct gather_words *w = g->words;
+    const struct hostword *host = e->word;
+    if (w == NULL || strncasecmp(w->name, name, len) != 0 || w->name[len] != '\0')
+        return;
+    if (w->n == w->cap) {
+        w->cap = w->cap > 0 ? w->cap * 2 : 4;
+        w->v = xrealloc(w->v, w->cap, sizeof *w->v);
+    }
+    size_t bracket = host->bracketed ? 1 : 0;
+    struct gather_word *one = &w->v[w->n++];
+    *one = (struct gather_word){.s = host->host - bracket,
+                                .len = host->host_len + 2 * bracket,
+                                .at = e->at,
+                                .range = name != host->host};
+    one->at.column += host->user != NULL ? host->user_len + 1 : 0;
+}
+
 static int take_host(struct gather *g, const char *name, size_t len,
                      const struct entry *e, struct err *err)
 {
@@ -178,6 +211,7 @@ static int take_host(struct gather *g, const char *name, size_t len,
                           GATHER_MEMBERS_MAX);
     if (added)
         set_up(g, m, len, e);
+    note_word(g, name, len, e);
     m->absolute = m->absolute || absolute;
     g->seen |= added ? 0 : GATHER_AGAIN;
     if (add_slots(g, m, !added, e, err) < 0)

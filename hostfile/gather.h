@@ -47,11 +47,29 @@ struct gather_rules {
 
 struct gather;
 
+// A word of the text that names a host.
+struct gather_word {
+    const char *s; // slice of the text: the host with its brackets, no user, no count
+    size_t len;
+    struct place at; // of s
+    bool range;      // the host is one of several that it stands for
+};
+
+// The words that name one host.
+struct gather_words {
+    const char *name; // borrowed
+    struct gather_word *v;
+    size_t n, cap;
+};
+
 // `file` and `rules` are borrowed.
 struct gather *gather_create(const char *file, const struct gather_rules *rules);
 void gather_destroy(struct gather *g);
 // Where warnings of textlines go.
 struct strv *gather_warnings(struct gather *g);
+// Collects the words that name words->name, from now on.
+void gather_watch(struct gather *g, struct gather_words *words);
+void gather_words_free(struct gather_words *words);
 // One line. Errors: HF_SYNTAX, HF_BAD_NAME, HF_BAD_COUNT, HF_DUP_COUNT, HF_CONFLICT,
 // HF_UNKNOWN_KEY, HF_BAD_PORT, HF_RELATIVE_IN_ALLOC, HF_RANGE_TOO_BIG, HF_TOO_MANY.
 int gather_line(struct gather *g, const struct textline *line, struct err *err);

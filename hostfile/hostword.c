@@ -65,7 +65,7 @@ static int take_bracketed(const char *text, const char *host, size_t len,
     const char *close = memchr(host, ']', len);
     w->host = host + 1;
     w->host_len = (size_t)(close - host) - 1;
-    w->literal6 = true;
+    w->literal6 = w->bracketed = true;
     const char *rest = close + 1;
     size_t rest_len = len - w->host_len - 2;
     struct sockaddr_storage addr;

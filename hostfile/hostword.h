@@ -19,6 +19,7 @@ struct hostword {
     const char *host; // brackets of a literal taken off; ranges not yet expanded
     size_t host_len;
     bool literal6;  // host is an IPv6 address
+    bool bracketed; // "[...]" round it
     bool ambiguous; // bare IPv6 whose last ":N" may have been meant as a count
     int count;      // -1: none
 };

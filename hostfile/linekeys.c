@@ -7,6 +7,7 @@
 
 #include "hostfile/hostname.h"
 #include "hostfile/hostword.h"
+#include "hostfile/near.h"
 
 static const struct {
     const char *key;
@@ -55,36 +56,16 @@ static unsigned find_field(const struct word *key, unsigned known)
     return 0;
 }
 
-// Edits that turn a into b (both short).
-static size_t distance(const char *a, size_t na, const char *b, size_t nb)
-{
-    size_t row[KEY_MAX + 1];
-    for (size_t j = 0; j <= nb; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= na; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= nb; j++) {
-            size_t best = diagonal + ((a[i - 1] | 32) == (b[j - 1] | 32) ? 0 : 1);
-            diagonal = row[j];
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            row[j] = best;
-        }
-    }
-    return row[nb];
-}
-
 static const char *nearest(const struct word *key, unsigned known)
 {
+    enum { MOST = 2 };
     const char *near = NULL;
-    size_t least = 3;
+    size_t least = MOST + 1;
     for (size_t i = 0; i < NKEYS && key->len > 2 && key->len <= KEY_MAX; i++) {
         if (!is_known(i, known))
             continue;
-        size_t d = distance(key->s, key->len, keys[i].key, strlen(keys[i].key));
+        size_t d =
+            near_distance(key->s, key->len, keys[i].key, strlen(keys[i].key), MOST);
         if (d < least) {
             least = d;
             near = keys[i].key;

@@ -41,6 +41,7 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/members.c %D%/members.h \
 	%D%/names.c %D%/names.h \
 	%D%/natural.c %D%/natural.h \
+	%D%/near.c %D%/near.h \
 	%D%/openmpi.c %D%/openmpi.h \
 	%D%/ownaddr.c %D%/ownaddr.h \
 	%D%/place.c %D%/place.h \
@@ -50,6 +51,7 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/ranges.c %D%/ranges.h \
 	%D%/resolvconf.c %D%/resolvconf.h \
 	%D%/resolver.c %D%/resolver.h \
+	%D%/rewrite.c %D%/rewrite.h \
 	%D%/roll.c %D%/roll.h \
 	%D%/slurm.c %D%/slurm.h \
 	%D%/slurp.c %D%/slurp.h \
@@ -60,6 +62,7 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/source_service.c \
 	%D%/source_status.h \
 	%D%/squeeze.c %D%/squeeze.h \
+	%D%/succeed.c %D%/succeed.h \
 	%D%/textlines.c %D%/textlines.h
 hostfile_libhostfile_a_CPPFLAGS = $(AM_CPPFLAGS) $(CARES_CFLAGS)
 HOSTFILE_LIBS = hostfile/libhostfile.a $(CARES_LIBS)

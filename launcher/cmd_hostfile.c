@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/mem.h"
+#include "common/seconds.h"
 #include "hostfile/dialect.h"
 #include "hostfile/filter.h"
 #include "hostfile/hostname.h"
@@ -16,14 +17,14 @@
 
 enum { KEY_FROM = 0x3000, KEY_IN, KEY_TO, KEY_INCLUDE, KEY_EXCLUDE, KEY_FILTER };
 enum { KEY_SLOTS = 0x3100, KEY_WAIT, KEY_SERVER };
-enum { USAGE = 125, REFUSED = 1, WAIT_MAX = 1000000 };
+enum { USAGE = 125, REFUSED = 1 };
 
 struct convert {
     const char *from, *in, *to;
     const char *include, *exclude, *filter; // NULL: none
     const char *dns_servers;                // as in struct source_spec
     int slots;                              // of hosts without a count, -1: none
-    long wait_s;
+    uint32_t wait_ms;
     bool quiet;
 };
 
@@ -68,7 +69,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_SLOTS:
         c->slots = (int)number("--slots", arg, HOSTWORD_SLOTS_MAX, state);
         return 0;
-    case KEY_WAIT: c->wait_s = number("--wait", arg, WAIT_MAX, state); return 0;
+    case KEY_WAIT:
+        if (!seconds_parse(arg, &c->wait_ms))
+            argp_error(state, "--wait %s: give seconds, 0 to %d", arg, SECONDS_MAX);
+        return 0;
     case 'q': c->quiet = true; return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "'%s' is no option; the file goes to --from", arg);
@@ -134,7 +138,7 @@ static int read_members(const struct convert *c, struct members *m, struct err *
                                .slots = -1,
                                .dns_servers = c->dns_servers};
     int rc =
-        service != NULL ? look_up(&spec, 0, c->wait_s, m, err) : read_text(c, m, err);
+        service != NULL ? look_up(&spec, 0, c->wait_ms, m, err) : read_text(c, m, err);
     for (size_t i = 0; rc == 0 && i < m->n; i++)
         if (m->v[i].slots < 0)
             m->v[i].slots = c->slots;

@@ -6,17 +6,18 @@
 #include <stdlib.h>
 
 #include "common/mem.h"
+#include "common/seconds.h"
 #include "hostfile/source_opts.h"
 #include "launcher/look.h"
 #include "launcher/roll_print.h"
 #include "launcher/source_json.h"
 
-enum { KEY_JSON = 0x2000, KEY_WAIT, FAILED = 125, WAIT_MAX = 1000000 };
+enum { KEY_JSON = 0x2000, KEY_WAIT, FAILED = 125 };
 
 struct roll {
     struct source_opts source;
     bool json;
-    long wait_s;
+    uint32_t wait_ms;
     struct members members;
     struct err err;
 };
@@ -31,14 +32,12 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct roll *r = state->input;
-    char *end;
     switch (key) {
     case ARGP_KEY_INIT: state->child_inputs[0] = &r->source; return 0;
     case KEY_JSON: r->json = true; return 0;
     case KEY_WAIT:
-        r->wait_s = strtol(arg, &end, 10);
-        if (*arg == '\0' || *end != '\0' || r->wait_s < 0 || r->wait_s > WAIT_MAX)
-            argp_error(state, "--wait is '%s', not a number of seconds", arg);
+        if (!seconds_parse(arg, &r->wait_ms))
+            argp_error(state, "--wait %s: give seconds, 0 to %d", arg, SECONDS_MAX);
         return 0;
     case ARGP_KEY_ARG:
         argp_error(state,
@@ -75,7 +74,8 @@ static int look(struct roll *r)
     CLEANUP_FREE char *line = source_opts_line(&r->source);
     if (line != NULL)
         fprintf(stderr, "muster roll: %s\n", line);
-    return look_up(&r->source.spec, r->source.members, r->wait_s, &r->members, &r->err);
+    return look_up(&r->source.spec, r->source.members, r->wait_ms, &r->members,
+                   &r->err);
 }
 
 int cmd_roll(int argc, char **argv)

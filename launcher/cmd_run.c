@@ -117,16 +117,15 @@ static bool is_in_a_line(void *arg)
     return r->job != NULL && job_wants_newline(r->job);
 }
 
-static int start(struct run *r, struct err *err)
+// A missing key ring is told last: it would hide what is wrong on the command line.
+static int create_job(struct run *r, struct err *err)
 {
-    if (open_streams(r, err) < 0)
+    ERR_AUTO keyless = ERR_INIT;
+    bool keys = load_keys(r, &keyless) == 0;
+    if (!keys && r->opts.via.ssh) { // which needs their place at once
+        err_copy(err, &keyless);
         return -1;
-    r->events = events_open(r->opts.events, r->log, err);
-    if (r->events == NULL)
-        return -1;
-    tell_source(r);
-    if (load_keys(r, err) < 0)
-        return -1;
+    }
     r->base = loop_create();
     r->self = self_create("launcher");
     struct job_conf conf = {.base = r->base,
@@ -140,7 +139,22 @@ static int start(struct run *r, struct err *err)
                             .done = on_done,
                             .arg = r};
     r->job = job_create(&conf, err);
-    if (r->job == NULL)
+    if (r->job != NULL && keys)
+        return 0;
+    if (r->job != NULL)
+        err_copy(err, &keyless);
+    return -1;
+}
+
+static int start(struct run *r, struct err *err)
+{
+    if (open_streams(r, err) < 0)
+        return -1;
+    r->events = events_open(r->opts.events, r->log, err);
+    if (r->events == NULL)
+        return -1;
+    tell_source(r);
+    if (create_job(r, err) < 0)
         return -1;
     log_set_begin(r->log, is_in_a_line, r);
     streams_watch(r->streams, r->base, on_output_failed, r);

@@ -469,6 +469,7 @@ void job_destroy(struct job *j)
     loop_timer_free(j->wait_timer);
     loop_timer_free(j->stop_timer);
     loop_timer_free(j->run_timer);
+    loop_timer_free(j->unread);
     loop_timer_free(j->tick);
     progress_destroy(j->progress);
     verdict_free(&j->verdict);

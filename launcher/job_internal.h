@@ -88,6 +88,7 @@ struct job {
     struct event *wait_timer; // bound of discover and connect, of prepare, of start
     struct event *stop_timer; // bound of stop, drain and close
     struct event *run_timer;  // --timeout
+    struct event *unread;     // the job goes on though nobody reads its output; NULL
     struct event *tick;       // progress
     struct progress *progress;
 };

@@ -4,8 +4,10 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/cmd.h \
 	%D%/cmd_hostfile.c \
 	%D%/cmd_keygen.c \
+	%D%/cmd_replace.c \
 	%D%/cmd_roll.c \
 	%D%/cmd_run.c \
+	%D%/configmap.c %D%/configmap.h \
 	%D%/events.c %D%/events.h \
 	%D%/group.c %D%/group.h \
 	%D%/foreign_opts.c %D%/foreign_opts.h \

@@ -49,16 +49,16 @@ static void on_deadline(int fd, short what, void *arg)
         event_base_loopbreak(l->base);
 }
 
-int look_up(const struct source_spec *spec, size_t least, long wait_s,
+int look_up(const struct source_spec *spec, size_t least, uint32_t wait_ms,
             struct members *out, struct err *err)
 {
     static const struct source_ops ops = {.update = on_update, .failed = on_failed};
-    struct look l = {.members = out, .err = err, .once = wait_s == 0, .least = least};
+    struct look l = {.members = out, .err = err, .once = wait_ms == 0, .least = least};
     l.base = loop_create();
     l.deadline = loop_timer(l.base, on_deadline, &l);
     struct source *s = source_start(l.base, spec, &ops, &l, NULL, err);
     if (s != NULL) {
-        loop_timer_arm(l.deadline, (uint64_t)wait_s * 1000);
+        loop_timer_arm(l.deadline, wait_ms);
         event_base_dispatch(l.base);
     }
     source_destroy(s);

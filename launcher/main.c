@@ -16,6 +16,7 @@ static const struct {
     {"run", cmd_run, "start a program on the ranks of the group"},
     {"roll", cmd_roll, "print the members that a source gives (a dry run)"},
     {"hostfile", cmd_hostfile, "read a hostfile in one dialect, write it in another"},
+    {"replace", cmd_replace, "give a member of a hostfile another address"},
     {"keygen", cmd_keygen, "make the group's key ring in a directory"},
     {"writer", writer_main, NULL},
 };

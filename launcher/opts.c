@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/mem.h"
+#include "common/seconds.h"
 #include "config.h"
 #include "hostfile/source_opts.h"
 #include "launcher/foreign_opts.h"
@@ -97,11 +98,10 @@ static uint32_t number(struct argp_state *state, const char *option, const char 
 
 static uint32_t seconds(struct argp_state *state, const char *option, const char *text)
 {
-    char *end;
-    double v = strtod(text, &end);
-    if (end == text || *end != '\0' || !(v >= 0 && v <= 1e6))
-        argp_error(state, "%s %s: give seconds, 0 to 1000000", option, text);
-    return (uint32_t)(v * 1000 + 0.999); // 0 alone is 0
+    uint32_t ms = 0;
+    if (!seconds_parse(text, &ms))
+        argp_error(state, "%s %s: give seconds, 0 to %d", option, text, SECONDS_MAX);
+    return ms;
 }
 
 static void forward(struct argp_state *state, struct opts *o, const char *text)
@@ -112,8 +112,11 @@ static void forward(struct argp_state *state, struct opts *o, const char *text)
         strv_putenv(&o->env, text);
         return;
     }
-    const char *value = getenv(text);
-    if (value == NULL)
+    const char *value = getenv(text), *comma = strchr(text, ',');
+    if (value == NULL && comma != NULL)
+        argp_error(state, "-x %s: one name each, such as -x %.*s -x %s", text,
+                   (int)(comma - text), text, comma + 1);
+    else if (value == NULL)
         argp_error(state, "-x %s: not set in this environment; give -x %s=VALUE", text,
                    text);
     else
@@ -168,7 +171,10 @@ static void refuse_host(struct argp_state *state, const struct opts *o,
 
 static void take_program(struct argp_state *state, struct opts *o)
 {
-    refuse_host(state, o, state->argv[state->next - 1]);
+    const char *program = state->argv[state->next - 1];
+    if (program[0] == '\0')
+        argp_error(state, "the program's name is empty (a variable that is not set?)");
+    refuse_host(state, o, program);
     o->argv = &state->argv[state->next - 1];
     o->argc = state->argc - state->next + 1;
     state->next = state->argc;
@@ -210,6 +216,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_MERGE: o->output.merge = true; return 0;
     case KEY_OUTPUT: o->output.dir = arg; return 0;
     case ARGP_KEY_ARG: take_program(state, o); return 0;
+    case ARGP_KEY_END:
+        if (o->quiet && o->verbose)
+            argp_error(state, "-q and -v contradict each other: give one of the two");
+        return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "which program? none was given"); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }

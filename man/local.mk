@@ -1,7 +1,9 @@
 man_pages_scd = \
+	%D%/muster.1.scd \
 	%D%/muster-hostfile.1.scd \
 	%D%/muster-keygen.1.scd \
 	%D%/muster-mpi.7.scd \
+	%D%/muster-replace.1.scd \
 	%D%/muster-roll.1.scd \
 	%D%/muster-run.1.scd \
 	%D%/muster-sidecar.8.scd \
@@ -10,9 +12,11 @@ man_pages_scd = \
 EXTRA_DIST += $(man_pages_scd)
 if HAVE_SCDOC
 man_MANS = \
+	%D%/muster.1 \
 	%D%/muster-hostfile.1 \
 	%D%/muster-keygen.1 \
 	%D%/muster-mpi.7 \
+	%D%/muster-replace.1 \
 	%D%/muster-roll.1 \
 	%D%/muster-run.1 \
 	%D%/muster-sidecar.8 \

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/mem.h"
+#include "common/seconds.h"
 
 enum {
     KEY_HOSTS = 0x100,
@@ -47,11 +48,11 @@ static const struct argp_option options[] = {
 static uint32_t milliseconds(struct argp_state *state, const char *option,
                              const char *text, double least)
 {
-    char *end;
-    double v = strtod(text, &end);
-    if (end == text || *end != '\0' || !(v >= least && v <= 1e6))
-        argp_error(state, "%s %s: give seconds, %g to 1000000", option, text, least);
-    return (uint32_t)(v * 1000);
+    uint32_t ms = 0;
+    if (!seconds_parse(text, &ms) || ms < least * 1000)
+        argp_error(state, "%s %s: give seconds, %g to %d", option, text, least,
+                   SECONDS_MAX);
+    return ms;
 }
 
 static bool is_written(const struct sidecar_opts *o, const char *path)

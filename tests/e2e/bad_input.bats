@@ -47,6 +47,23 @@ job() { run timeout 60 "$muster" run "$@" touch started; }
   refused overflow:1
 }
 
+@test "a missing key ring hides nothing else that is wrong" {
+  job --hostfile no/such/file
+  refused no/such/file "No such file"
+  echo ash >group
+  job --hostfile group
+  refused "$MUSTER_KEY_DIR"
+}
+
+@test "seconds have fractions wherever an option takes them" {
+  printf 'ash.invalid\n' >group
+  run timeout 60 "$muster" roll --hostfile group --wait 0.5 --dns-server 127.0.0.1:9
+  [ "$status" = 1 ]
+  [[ "$output" == *ash.invalid* ]]
+  run timeout 60 "$muster" roll --hostfile group --wait 0,5
+  refused "--wait 0,5: give seconds, 0 to 1000000"
+}
+
 @test "two sources at once" {
   job --hostfile x --dns train
   [ "$status" = 125 ]

@@ -109,8 +109,13 @@ manual_names() {
 @test "manual pages name every option" {
     manual_names man/muster-run.1.scd launcher/opts.c hostfile/source_opts.c launcher/foreign_opts.c
     manual_names man/musterd.8.scd agent/opts.c
+    local command
+    for command in $(sed -nE 's/^    \{"([a-z]+)", cmd_.*/\1/p' launcher/main.c); do
+        grep -qx "\*$command\*" man/muster.1.scd || { echo "man/muster.1.scd: $command"; false; }
+    done
     manual_names man/muster-roll.1.scd launcher/cmd_roll.c
     manual_names man/muster-hostfile.1.scd launcher/cmd_hostfile.c
+    manual_names man/muster-replace.1.scd launcher/cmd_replace.c
     manual_names man/muster-sidecar.8.scd sidecar/opts.c hostfile/source_opts.c
 }
 

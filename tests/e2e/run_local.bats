@@ -219,6 +219,15 @@ EOF
   [[ "$output" == *"stdout: No space left"* ]]
   run bash -c "set -o pipefail; '$muster' run -n 2 seq 1 100000 | head -n 1 >/dev/null"
   [ "$status" = 0 ]
+  [ "$output" = '' ] # as other tools
+}
+
+@test "ranks that go on though nobody reads them are told of" {
+  "$muster" run -n 1 sh -c 'until [ -e stop ]; do echo on; sleep 0.01; done' 2>err 3>&- |
+    head -n 1 >/dev/null 3>&- &
+  wait_for 40 grep -q 'nobody reads the output' err
+  touch stop
+  wait $!
 }
 
 @test "variables of torch, DeepSpeed, Open MPI and MPICH are there, the launcher's are not" {
@@ -249,6 +258,15 @@ EOF
   run "$muster" run -n x true
   [ "$status" = 125 ]
   [[ "$output" == *"-n x"* ]]
+  run "$muster" run -n 2 '' arg
+  [ "$status" = 125 ]
+  [[ "$output" == *"program's name is empty"* ]]
+  run "$muster" run -q -v true
+  [ "$status" = 125 ]
+  [[ "$output" == *"-q and -v"* ]]
+  run "$muster" run -x PATH,HOME true
+  [ "$status" = 125 ]
+  [[ "$output" == *"-x PATH,HOME: one name each, such as -x PATH -x HOME"* ]]
   run "$muster" run -x NOT_SET_ANYWHERE true
   [ "$status" = 125 ]
   [[ "$output" == *"NOT_SET_ANYWHERE"* ]]

@@ -1,14 +1,16 @@
 // libFuzzer target for the readers of hostfiles: the program's name, fuzz-DIALECT, says which.
 //
 // What was read is written in every dialect, and what the same dialect wrote must read as
-// the same members.
+// the same members. Its first and last members get another address; that changes nothing else.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/mem.h"
 #include "hostfile/dialect.h"
+#include "hostfile/rewrite.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -73,6 +75,30 @@ static void write_and_read(const struct dialect *d, const struct members *m)
            "what was written reads as something else", dialect_name(d));
 }
 
+static void change(const char *text, size_t len, const char *member)
+{
+    ERR_AUTO err = ERR_INIT;
+    REWRITE_AUTO r = {0};
+    MEMBERS_AUTO before = MEMBERS_INIT;
+    MEMBERS_AUTO now = MEMBERS_INIT;
+    if (rewrite_member(dialect, text, len, "F", member, "192.0.2.77", &r, &err) < 0) {
+        demand(err.kind != NULL && r.name == NULL, "a bad error", err_text(&err));
+        return;
+    }
+    if (!r.changed)
+        return;
+    const char *bytes = (const char *)buf_data(&r.text);
+    demand(dialect_read(dialect, text, len, "F", NULL, &before, NULL, &err) == 0 &&
+               dialect_read(dialect, bytes, buf_len(&r.text), "F", NULL, &now, NULL,
+                            &err) == 0 &&
+               now.n == before.n,
+           "what was changed reads as another list", err_text(&err));
+    for (size_t i = 0; i < now.n; i++)
+        demand(strcasecmp(before.v[i].name, r.name) == 0 ||
+                   strcmp(before.v[i].name, now.v[i].name) == 0,
+               "another member changed", now.v[i].name);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const all[] = {"openmpi", "prrte", "hydra", "intel", "deepspeed",
@@ -88,6 +114,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     for (size_t i = 0; i < sizeof all / sizeof *all && m.n <= 1000; i++)
         write_and_read(dialect_find(all[i], "all", true, NULL), &m);
+    if (m.n <= 1000) {
+        change((const char *)data, size, m.v[0].name);
+        change((const char *)data, size, m.v[m.n - 1].name);
+    }
     demand(members_merge(&m, "F", &err) == 0 || err.kind != NULL, "a bad error",
            err_text(&err));
     return 0;

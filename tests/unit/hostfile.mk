@@ -18,10 +18,12 @@ HOSTFILE_TESTS = \
 	tests/unit/test_members \
 	tests/unit/test_names \
 	tests/unit/test_ranges \
+	tests/unit/test_rewrite \
 	tests/unit/test_roll \
 	tests/unit/test_source \
 	tests/unit/test_source_dns \
-	tests/unit/test_squeeze
+	tests/unit/test_squeeze \
+	tests/unit/test_succeed
 check_PROGRAMS += $(HOSTFILE_TESTS)
 TESTS += $(HOSTFILE_TESTS)
 HOSTFILE_TEST_LIBS = $(HOSTFILE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
@@ -54,6 +56,8 @@ tests_unit_test_names_SOURCES = %D%/test_names.c
 tests_unit_test_names_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_ranges_SOURCES = %D%/test_ranges.c
 tests_unit_test_ranges_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_rewrite_SOURCES = %D%/test_rewrite.c
+tests_unit_test_rewrite_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_cmd_roll_SOURCES = %D%/test_cmd_roll.c %D%/fakedns.c %D%/fakedns.h
 tests_unit_test_cmd_roll_LDADD = $(HOSTFILE_TEST_LIBS) $(JANSSON_LIBS)
 tests_unit_test_roll_SOURCES = %D%/test_roll.c
@@ -73,5 +77,7 @@ tests_unit_test_filter_SOURCES = %D%/test_filter.c
 tests_unit_test_filter_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_squeeze_SOURCES = %D%/test_squeeze.c
 tests_unit_test_squeeze_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_succeed_SOURCES = %D%/test_succeed.c
+tests_unit_test_succeed_LDADD = $(HOSTFILE_TEST_LIBS)
 
 EXTRA_DIST += tests/cases/dns tests/cases/hostfiles tests/cases/hostlists tests/cases/podnames

@@ -185,7 +185,7 @@ Test(roll, errors_end_with_125_and_one_line, .timeout = 30)
     expect(&r, "--host a --dns b", 125, "",
            "muster roll: --host a and --dns b: the members come from one source");
     expect(&r, "--slots x", 125, "", "--slots is 'x'");
-    expect(&r, "--wait x", 125, "", "--wait is 'x'");
+    expect(&r, "--wait x", 125, "", "--wait x: give seconds, 0 to");
     expect(&r, "--host a b", 125, "", "host lists are comma separated");
     expect(&r, "--host 10.0.0.1 --dns-server nope", 125, "", "nope");
     expect(&r, "--host 10.0.0.1:2,[fd00::5]", 125, "",
