@@ -80,7 +80,7 @@ find_new(const struct belief *b, const struct sockaddr_storage *addr, size_t n)
 
 bool belief_take(struct belief *b, const struct sockaddr_storage *addr, size_t n)
 {
-    if (n == 0)
+    if (addr == NULL || n == 0)
         return false;
     const struct sockaddr_storage *found = find_new(b, addr, n);
     b->misses = 0;

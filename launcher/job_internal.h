@@ -45,8 +45,8 @@ struct job {
     bool warned;           // the source's warnings were told
     struct follow *follow; // of a hostfile, instead of the source
     struct watch *watch;
-    bool roll_pushed;      // agents have a roll, and get each new one
-    bool local;            // one member, this machine, reached over a socketpair
+    bool roll_pushed; // agents have a roll, and get each new one
+    bool local;       // one member, this machine, reached over a socketpair
     pid_t local_agent;
     Muster__Via *via_msg; // until it is the Attach's; NULL: agents listen
     struct via *via;      // made of it

@@ -6,6 +6,7 @@
 
 #include "common/loop.h"
 #include "common/mem.h"
+#include "hostfile/follow.h"
 #include "source_bed.h"
 
 #define SERVICE SOURCE_BED_SERVICE
@@ -469,5 +470,71 @@ Test(source_dns, a_negative_answer_is_obeyed_within_bounds, .timeout = 30)
     source_bed_rounds(&b, 1);
     uint64_t took = loop_now_ms() - before;
     cr_assert_geq(took, 1400, "%lu ms", (unsigned long)took); // without it: 250 ms
+    source_bed_stop(&b);
+}
+
+// fakedns says 1 s; without a TTL it would be SOURCE_POLL_MAX_MS.
+Test(source_dns, a_ttl_is_obeyed, .timeout = 30)
+{
+    struct source_bed b;
+    source_bed_start(&b);
+    add_pods(&b, 1);
+    cr_assert(source_bed_begin(&b, SOURCE_DNS, "train"));
+    source_bed_expect_first(&b, "train-0.train=10.0.0.1");
+    uint64_t before = loop_now_ms();
+    source_bed_rounds(&b, 2);
+    uint64_t took = loop_now_ms() - before;
+    cr_assert(took >= 1400 && took < 6000, "%lu ms", (unsigned long)took);
+    source_bed_stop(&b);
+}
+
+// ---- status -----------------------------------------------------------------------------
+
+static void take_members(void *arg, const struct members *members)
+{
+    struct source_bed *b = arg;
+    members_copy(&b->members, members);
+    event_base_loopbreak(b->base);
+}
+
+static void refuse_failure(void *arg, const struct err *err)
+{
+    cr_assert_fail("%s", err_text(err));
+}
+
+Test(source_dns, counters_go_on_when_the_hostfile_is_another_one, .timeout = 30)
+{
+    struct source_bed b;
+    struct source_status before, after;
+    source_bed_start(&b);
+    add_pods(&b, 2);
+    source_bed_put_file(b.hostfile, "train-0.train slots=1\n");
+    struct source_spec spec = {.kind = SOURCE_HOSTFILE,
+                               .text = b.hostfile,
+                               .slots = -1,
+                               .resolv_conf = b.resolv_conf,
+                               .hosts_file = b.hosts_file,
+                               .dns_servers = fakedns_server(b.server)};
+    struct follow_conf conf = {.base = b.base,
+                               .spec = &spec,
+                               .interval_ms = QUICK_MS,
+                               .ops = {take_members, refuse_failure},
+                               .arg = &b};
+    struct follow *f = follow_start(&conf, &b.err);
+    cr_assert_not_null(f, "%s", err_text(&b.err));
+    follow_status(f, &before);
+    cr_assert(before.dns.queries == 0 && before.good_age_ms == -1);
+    event_base_dispatch(b.base);
+    follow_status(f, &before);
+    cr_assert(before.dns.queries == 1 && before.rounds == 1 && before.addressed == 1);
+    cr_assert_geq(before.good_age_ms, 0);
+    source_bed_put_file(b.hostfile, "train-0.train slots=1\ntrain-1.train slots=1\n");
+    while (b.members.n < 2)
+        event_base_dispatch(b.base);
+    follow_status(f, &after);
+    cr_assert_geq(after.dns.queries, before.dns.queries + 3); // the Service, both names
+    cr_assert_gt(after.rounds, before.rounds);
+    cr_assert_eq(after.addressed, 2);
+    follow_stop(f);
     source_bed_stop(&b);
 }
