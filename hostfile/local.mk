@@ -57,7 +57,9 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/slurp.c %D%/slurp.h \
 	%D%/source.c %D%/source.h \
 	%D%/source_impl.h \
-	%D%/source_list.c \
+	%D%/source_list.c %D%/source_list_impl.h \
+	%D%/source_list_claims.c \
+	%D%/source_list_houses.c \
 	%D%/source_opts.c %D%/source_opts.h \
 	%D%/source_service.c \
 	%D%/source_status.h \
