@@ -300,6 +300,7 @@ void attempt_destroy(struct attempt *at)
     agent_tell_child(at->keeper_child, NULL, NULL);
     if (at->tmpdir != NULL)
         nftw(at->tmpdir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    attempt_roll_end(at);
     modex_destroy(at->modex);
     coll_destroy(at->colls);
     coll_route_destroy(at->route);

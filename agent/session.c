@@ -7,6 +7,7 @@
 #include <utlist.h>
 
 #include "agent/attempt.h"
+#include "agent/handoff.h"
 #include "agent/inner.h"
 #include "common/log.h"
 #include "common/loop.h"
@@ -33,6 +34,7 @@ struct session {
     struct branch *branch; // NULL: no children
     struct inner inner;    // what the branch dials with
     struct running *attempts;
+    struct handoff_claim *claim; // to the pod's files; NULL: no ROLL came
     bool stopping;       // SIGTERM: the link is closed when nothing runs any more
     struct event *bound; // of GREETED and ORPHANED
     struct event *over;  // ends the session from the loop, outside of all callbacks
@@ -128,10 +130,19 @@ static void no_attempt(struct session *s, const struct frame *f)
                   frame_kind_name(f->kind));
 }
 
+static void take_roll(struct session *s, const struct frame *f)
+{
+    if (s->claim == NULL)
+        s->claim = handoff_claim_create(agent_handoff(s->agent));
+    handoff_roll(s->claim, f);
+}
+
 static void local_frame(struct session *s, const struct frame *f)
 {
     struct attempt *at = find_attempt(s, f->attempt);
-    if (f->kind == FRAME_PREPARE)
+    if (f->kind == FRAME_ROLL)
+        take_roll(s, f);
+    else if (f->kind == FRAME_PREPARE)
         prepare(s, f);
     else if (at != NULL)
         attempt_frame(at, f);
@@ -363,6 +374,7 @@ static void on_down(void *arg, const struct err *why)
     link_destroy(s->link);
     s->link = NULL;
     loop_timer_disarm(s->bound);
+    handoff_lost(s->claim);
     // The subtree learns it the same way: by BYE, or by a link that breaks.
     if (s->branch != NULL && in_order) {
         branch_close(s->branch);
@@ -386,12 +398,14 @@ static void on_broken(void *arg, const struct err *why)
     const struct session *s = arg;
     log_info(log_of(s), "connection to %s lost: %s; it may come back",
              link_peer_text(s->link), err_text(why));
+    handoff_lost(s->claim);
 }
 
 static void on_resumed(void *arg)
 {
     const struct session *s = arg;
     log_info(log_of(s), "%s came back", link_peer_text(s->link));
+    handoff_back(s->claim);
 }
 
 const struct link_ops *session_link_ops(void)
@@ -435,6 +449,7 @@ void session_destroy(struct session *s)
         attempt_destroy(r->attempt);
         free(r);
     }
+    handoff_claim_destroy(s->claim);
     branch_destroy(s->branch);
     inner_close(&s->inner);
     link_destroy(s->link);
@@ -478,6 +493,11 @@ const struct tree *session_tree(const struct session *s)
 uint32_t session_vertex(const struct session *s)
 {
     return s->vertex;
+}
+
+struct handoff_claim *session_claim(const struct session *s)
+{
+    return s->claim;
 }
 
 const char *session_local_address(const struct session *s)

@@ -216,7 +216,7 @@ static void enter_close(struct job *j)
 
 static void enter_connect(struct job *j)
 {
-    job_roll_follow(j);
+    job_roll_start(j);
     job_connect_start(j);
 }
 

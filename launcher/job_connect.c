@@ -157,6 +157,7 @@ void job_member_lost(struct job *j, uint32_t vertex, const char *why)
     for (uint32_t v = 1; v <= j->group.n; v++) // the vertex itself comes first
         if (tree_contains(&j->tree, vertex, v))
             lose_one(j, v, why);
+    job_roll_lost(j);
     if (branch_attached(j->branch) == 0)
         job_event(j, JOB_EV_CLOSED);
 }
@@ -214,6 +215,7 @@ static void on_broken(void *arg, uint32_t vertex, const struct err *why)
     events_write(j->conf.events, "link-broken",
                  json_pack("{s:s, s:s, s:s}", "member", m->member->name, "address",
                            m->address, "why", err_text(why)));
+    job_roll_broken(j, vertex);
 }
 
 static void on_resumed(void *arg, uint32_t vertex)
@@ -224,6 +226,7 @@ static void on_resumed(void *arg, uint32_t vertex)
     events_write(
         j->conf.events, "link-resumed",
         json_pack("{s:s, s:s}", "member", m->member->name, "address", m->address));
+    job_roll_resumed(j, vertex);
 }
 
 void job_connect_start(struct job *j)
@@ -250,4 +253,10 @@ void job_connect_start(struct job *j)
     j->branch = branch_create(&conf, &ops, j);
     if (j->local && adopt_local(j, 1, &err) < 0)
         job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE, "%s", err_text(&err));
+}
+
+void job_member_moved(struct job *j, uint32_t member)
+{
+    log_debug(j->conf.log, "member %s is at %s now", j->roll->members[member].name,
+              j->roll->members[member].address);
 }

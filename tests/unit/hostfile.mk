@@ -9,6 +9,7 @@ HOSTFILE_TESTS = \
 	tests/unit/test_etchosts \
 	tests/unit/test_filter \
 	tests/unit/test_follow \
+	tests/unit/test_follow_ways \
 	tests/unit/test_hostfile \
 	tests/unit/test_hostfile_cases \
 	tests/unit/test_hostlist \
@@ -20,6 +21,7 @@ HOSTFILE_TESTS = \
 	tests/unit/test_ranges \
 	tests/unit/test_rewrite \
 	tests/unit/test_roll \
+	tests/unit/test_roll_json \
 	tests/unit/test_source \
 	tests/unit/test_source_dns \
 	tests/unit/test_squeeze \
@@ -36,6 +38,8 @@ tests_unit_test_etchosts_SOURCES = %D%/test_etchosts.c
 tests_unit_test_etchosts_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_follow_SOURCES = %D%/test_follow.c
 tests_unit_test_follow_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_follow_ways_SOURCES = %D%/test_follow_ways.c
+tests_unit_test_follow_ways_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_hostfile_SOURCES = %D%/test_hostfile.c
 tests_unit_test_hostfile_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_hostfile_cases_SOURCES = %D%/test_hostfile_cases.c
@@ -65,6 +69,8 @@ tests_unit_test_roll_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_source_dns_SOURCES = %D%/test_source_dns.c %D%/source_bed.c %D%/source_bed.h %D%/fakedns.c %D%/fakedns.h
 tests_unit_test_source_dns_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_source_SOURCES = %D%/test_source.c %D%/source_bed.c %D%/source_bed.h %D%/fakedns.c %D%/fakedns.h
+tests_unit_test_roll_json_SOURCES = %D%/test_roll_json.c
+tests_unit_test_roll_json_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_source_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_detect_SOURCES = %D%/test_detect.c %D%/paper_pod.c %D%/paper_pod.h
 tests_unit_test_detect_LDADD = $(HOSTFILE_TEST_LIBS)
@@ -80,4 +86,4 @@ tests_unit_test_squeeze_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_succeed_SOURCES = %D%/test_succeed.c
 tests_unit_test_succeed_LDADD = $(HOSTFILE_TEST_LIBS)
 
-EXTRA_DIST += tests/cases/dns tests/cases/hostfiles tests/cases/hostlists tests/cases/podnames
+EXTRA_DIST += \ tests/cases/dns tests/cases/hostfiles tests/cases/hostlists tests/cases/hosts tests/cases/http tests/cases/podnames tests/cases/resolvconf tests/cases/rolls
