@@ -166,8 +166,31 @@ void agent_session_over(struct agent *a, struct session *s)
         free(h);
     }
     session_destroy(s);
+    DL_FOREACH (a->sessions, h)
+        session_look_again(h->session);
     if (a->conf.once || (a->terminating && a->sessions == NULL))
         event_base_loopbreak(a->conf.base);
+}
+
+bool agent_take_over(struct agent *a, struct session *s)
+{
+    const struct hold *h;
+    DL_FOREACH (a->sessions, h)
+        if (session_is_of(h->session, s) && session_compare(s, h->session) < 0)
+            return false;
+    DL_FOREACH (a->sessions, h)
+        if (session_is_of(h->session, s) && session_compare(h->session, s) < 0)
+            session_give_way(h->session);
+    return true;
+}
+
+bool agent_is_leaving(const struct agent *a, const struct session *s)
+{
+    const struct hold *h;
+    DL_FOREACH (a->sessions, h)
+        if (session_is_of(h->session, s) && session_is_leaving(h->session))
+            return true;
+    return false;
 }
 
 static const struct link_ops *on_accept(void *arg, struct link *link, void **link_arg)

@@ -20,6 +20,7 @@ struct keep;
 struct keyring;
 struct log;
 struct master_port;
+struct session;
 struct warm;
 
 struct agent_conf {
@@ -64,8 +65,11 @@ void agent_tell_child(struct agent_child *c, agent_child_fn gone, void *arg);
 size_t agent_kill_strays(struct agent *a);
 // Adds a text for each of them that is left.
 void agent_name_strays(const struct agent *a, struct strv *names);
+// Others of its job give way to this session; false when it is older than one of them.
+bool agent_take_over(struct agent *a, struct session *s);
+// Is another session of its job still about to end?
+bool agent_is_leaving(const struct agent *a, const struct session *s);
 // A session is over (called by the session itself, last).
-struct session;
 void agent_session_over(struct agent *a, struct session *s);
 
 #endif

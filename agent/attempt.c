@@ -70,6 +70,7 @@ static void report_stopped(struct attempt *at, const struct strv *leftovers)
     char empty[] = "";
     Muster__Stopped m = MUSTER__STOPPED__INIT;
     m.why = at->why != NULL ? at->why : empty;
+    m.leaves = session_is_stopping(at->session);
     m.n_leftovers = leftovers->n;
     m.leftovers = leftovers->v;
     attempt_up(at, FRAME_STOPPED, &m.base);

@@ -52,6 +52,8 @@ static const char *const scrubbed_names[] = {
     "MUSTER_NNODES",
     "MUSTER_NODE_RANK",
     "MUSTER_RANK",
+    "MUSTER_RESTART_COUNT",
+    "MUSTER_RESTART_REASON",
     "MUSTER_SIZE",
 };
 
@@ -129,7 +131,10 @@ static void set_job(const struct rank_env *e, struct strv *out)
     strv_setenv(out, "MUSTER_HOST", own(e)->name);
     set_number(out, "MUSTER_ATTEMPT", e->attempt);
     strv_setenv(out, "TORCHELASTIC_RUN_ID", e->prepare->job_key);
-    set_number(out, "TORCHELASTIC_RESTART_COUNT", 0);
+    SET_NUMBERS(out, e->attempt > 0 ? e->attempt - 1 : 0, "MUSTER_RESTART_COUNT",
+                "TORCHELASTIC_RESTART_COUNT");
+    if (e->prepare->restart_reason[0] != '\0')
+        strv_setenv(out, "MUSTER_RESTART_REASON", e->prepare->restart_reason);
     // Never an empty address: what is not known is not set.
     if (e->go->master_address[0] != '\0')
         strv_setenv(out, "MASTER_ADDR", e->go->master_address);

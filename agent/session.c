@@ -8,43 +8,13 @@
 
 #include "agent/attempt.h"
 #include "agent/handoff.h"
-#include "agent/inner.h"
+#include "agent/session_internal.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
-#include "wire/branch.h"
 #include "wire/msg.h"
 
 enum { ATTACH_MS = 10000 }; // from the greeting to ATTACH
-
-struct running {
-    struct attempt *attempt;
-    struct running *prev, *next;
-};
-
-struct session {
-    struct agent *agent;
-    enum session_state state;
-    struct link *link; // NULL when it is down
-    uint32_t vertex;
-    struct tree tree;
-    Muster__Attach *attach;
-    uint64_t job;
-    uint32_t term;
-    struct branch *branch; // NULL: no children
-    struct inner inner;    // what the branch dials with
-    struct running *attempts;
-    struct handoff_claim *claim; // to the pod's files; NULL: no ROLL came
-    bool stopping;       // SIGTERM: the link is closed when nothing runs any more
-    struct event *bound; // of GREETED and ORPHANED
-    struct event *over;  // ends the session from the loop, outside of all callbacks
-    char *address;
-};
-
-static struct log *log_of(const struct session *s)
-{
-    return agent_conf(s->agent)->log;
-}
 
 // ---- frames up and down --------------------------------------------------------
 
@@ -58,15 +28,7 @@ void session_up(struct session *s, const struct frame *f)
     link_send(s->link, &out);
 }
 
-static void up_msg(struct session *s, uint16_t kind, uint32_t src,
-                   const ProtobufCMessage *msg)
-{
-    struct frame f = {.kind = kind, .job = s->job, .term = s->term, .src = src};
-    if (s->link != NULL)
-        link_send_msg(s->link, &f, msg);
-}
-
-static struct attempt *find_attempt(struct session *s, uint32_t number)
+struct attempt *session_find_attempt(struct session *s, uint32_t number)
 {
     struct running *r;
     DL_FOREACH (s->attempts, r)
@@ -91,7 +53,7 @@ static void refuse_prepare(struct session *s, uint32_t attempt, const struct err
     Muster__Failed m = MUSTER__FAILED__INIT;
     m.text = text;
     m.code = 125;
-    log_warn(log_of(s), "%s", text);
+    log_warn(session_log(s), "%s", text);
     up_attempt_msg(s, FRAME_FAILED, attempt, &m.base);
 }
 
@@ -102,31 +64,77 @@ static void add_attempt(struct session *s, struct attempt *at)
     DL_APPEND(s->attempts, r);
 }
 
+static void begin_attempt(struct session *s, const struct frame *head,
+                          Muster__Prepare *m)
+{
+    ERR_AUTO err = ERR_INIT;
+    struct attempt *at = attempt_create(s, head, m, &err);
+    if (at != NULL)
+        add_attempt(s, at);
+    else
+        refuse_prepare(s, head->attempt, &err);
+}
+
+static bool has_ranks_here(const struct session *s, const Muster__Prepare *m)
+{
+    for (size_t i = 0; i < m->n_positions; i++)
+        if (m->positions[i]->vertex == s->vertex)
+            return true;
+    return false;
+}
+
+static void wait_for_older(struct session *s, const struct frame *f, Muster__Prepare *m)
+{
+    log_info(session_log(s),
+             "PREPARE waits until the session before has ended its ranks");
+    msg_free(s->pending);
+    s->pending = m;
+    s->pending_head = *f;
+    s->pending_head.body = NULL;
+}
+
+void session_look_again(struct session *s)
+{
+    if (s->pending != NULL && !agent_is_leaving(s->agent, s))
+        begin_attempt(s, &s->pending_head, STEAL(s->pending));
+}
+
+// Attempts of before: their last output was taken or given up.
+static void drop_older(struct session *s, uint32_t number)
+{
+    struct running *r, *tmp;
+    DL_FOREACH_SAFE (s->attempts, r, tmp)
+        if (attempt_number(r->attempt) < number)
+            attempt_abandon(r->attempt, 0, "the next attempt is prepared");
+}
+
 // Of a new attempt, or of a further world of one that is here.
 static void prepare(struct session *s, const struct frame *f)
 {
     ERR_AUTO err = ERR_INIT;
-    struct attempt *at = find_attempt(s, f->attempt);
+    struct attempt *at = session_find_attempt(s, f->attempt);
     Muster__Prepare *m = msg_unpack(f, &muster__prepare__descriptor, &err);
-    if (m != NULL && at != NULL) {
-        attempt_add_world(at, m);
-        return;
-    }
-    at = m != NULL ? attempt_create(s, f, m, &err) : NULL;
-    if (at != NULL)
-        add_attempt(s, at);
-    else
+    drop_older(s, f->attempt);
+    if (m == NULL)
         refuse_prepare(s, f->attempt, &err);
+    else if (at != NULL)
+        attempt_add_world(at, m);
+    else if (has_ranks_here(s, m) && agent_is_leaving(s->agent, s))
+        wait_for_older(s, f, m);
+    else
+        begin_attempt(s, f, m);
 }
 
 // Of an attempt that is not here no rank is left: STOP is answered always.
 static void no_attempt(struct session *s, const struct frame *f)
 {
     Muster__Stopped m = MUSTER__STOPPED__INIT;
+    if (s->pending != NULL && s->pending_head.attempt == f->attempt)
+        msg_free(STEAL(s->pending));
     if (f->kind == FRAME_STOP)
         up_attempt_msg(s, FRAME_STOPPED, f->attempt, &m.base);
     else
-        log_debug(log_of(s), "dropped %s: no such attempt here",
+        log_debug(session_log(s), "dropped %s: no such attempt here",
                   frame_kind_name(f->kind));
 }
 
@@ -139,8 +147,10 @@ static void take_roll(struct session *s, const struct frame *f)
 
 static void local_frame(struct session *s, const struct frame *f)
 {
-    struct attempt *at = find_attempt(s, f->attempt);
-    if (f->kind == FRAME_ROLL)
+    struct attempt *at = session_find_attempt(s, f->attempt);
+    if (f->kind == FRAME_REATTACH)
+        session_reattach(s, f);
+    else if (f->kind == FRAME_ROLL)
         take_roll(s, f);
     else if (f->kind == FRAME_PREPARE)
         prepare(s, f);
@@ -171,101 +181,6 @@ void session_to_child(struct session *s, uint32_t child, const struct frame *f)
         branch_send(s->branch, &out);
 }
 
-// ---- children --------------------------------------------------------------------
-
-static void on_child_frame(void *arg, const struct frame *f)
-{
-    struct session *s = arg;
-    struct attempt *at = find_attempt(s, f->attempt);
-    if (f->kind == FRAME_COLL && at != NULL)
-        attempt_from_child(at, f);
-    else if (f->kind == FRAME_COLL)
-        log_debug(log_of(s), "dropped COLL: no such attempt here");
-    else if (f->kind == FRAME_MODEX || f->kind == FRAME_MODEX_DONE)
-        session_route(s, f);
-    else
-        session_up(s, f);
-}
-
-static void on_child_attached(void *arg, uint32_t vertex, const Muster__Hello *hello)
-{
-    struct session *s = arg;
-    Muster__Hello copy = *hello;
-    Muster__Attached m = MUSTER__ATTACHED__INIT;
-    m.hello = &copy;
-    up_msg(s, FRAME_ATTACHED, vertex, &m.base);
-}
-
-static void child_lost(struct session *s, uint32_t vertex, const struct err *why,
-                       bool attached, bool final)
-{
-    CLEANUP_FREE char *text = xstrdup(err_text(why));
-    Muster__Lost m = MUSTER__LOST__INIT;
-    m.vertex = vertex;
-    m.why = text;
-    m.was_attached = attached;
-    m.final = final;
-    m.code = why->code > 0 ? (uint32_t)why->code : 0;
-    up_msg(s, FRAME_LOST, s->vertex, &m.base);
-}
-
-static void on_child_broken(void *arg, uint32_t vertex, const struct err *why)
-{
-    struct session *s = arg;
-    log_info(log_of(s), "connection to vertex %u (%s) lost: %s; it is dialed again",
-             vertex, s->attach->members[vertex - 1]->name, err_text(why));
-}
-
-static void on_child_resumed(void *arg, uint32_t vertex)
-{
-    struct session *s = arg;
-    log_info(log_of(s), "connection to vertex %u (%s) is back", vertex,
-             s->attach->members[vertex - 1]->name);
-}
-
-static void on_child_missing(void *arg, uint32_t vertex, const struct err *why,
-                             bool final)
-{
-    child_lost(arg, vertex, why, false, final);
-}
-
-static void over_when_idle(struct session *s);
-
-static void on_child_lost(void *arg, uint32_t vertex, const struct err *why)
-{
-    child_lost(arg, vertex, why, true, true);
-    over_when_idle(arg);
-}
-
-static void dial_children(struct session *s)
-{
-    static const struct branch_ops ops = {on_child_frame,   on_child_attached,
-                                          on_child_missing, on_child_lost,
-                                          on_child_broken,  on_child_resumed};
-    uint32_t first, n = tree_children(&s->tree, s->vertex, &first);
-    const struct agent_conf *ac = agent_conf(s->agent);
-    ERR_AUTO err = ERR_INIT;
-    if (n == 0)
-        return;
-    if (inner_open(&s->inner, s->attach, ac->keys, ac->log, &err) < 0) {
-        for (uint32_t i = 0; i < n; i++)
-            child_lost(s, first + i, &err, false, true);
-        return;
-    }
-    struct branch_conf conf = {.link = {.base = ac->base,
-                                        .keys = s->inner.keys,
-                                        .hello = ac->hello,
-                                        .log = ac->log,
-                                        .grace_ms = s->attach->link_grace_ms},
-                               .tree = s->tree,
-                               .self = s->vertex,
-                               .attach = s->attach,
-                               .job = s->job,
-                               .term = s->term,
-                               .via = s->inner.via};
-    s->branch = branch_create(&conf, &ops, s);
-}
-
 // ---- the link above ----------------------------------------------------------------
 
 static void attach(struct session *s, const struct frame *f)
@@ -273,7 +188,7 @@ static void attach(struct session *s, const struct frame *f)
     Muster__Attach *m = msg_unpack(f, &muster__attach__descriptor, NULL);
     if (m == NULL || s->state != SESSION_GREETED || m->fanout == 0 || f->dst == 0 ||
         f->dst > m->n_members) {
-        log_warn(log_of(s), "dropped an ATTACH that makes no sense");
+        log_warn(session_log(s), "dropped an ATTACH that makes no sense");
         msg_free(m);
         return;
     }
@@ -283,9 +198,17 @@ static void attach(struct session *s, const struct frame *f)
     s->term = f->term;
     s->tree =
         (struct tree){.vertices = (uint32_t)m->n_members + 1, .fanout = m->fanout};
+    if (!agent_take_over(s->agent, s)) {
+        log_warn(session_log(s),
+                 "%s came with an ATTACH that is older than one that is "
+                 "here: let go",
+                 link_peer_text(s->link));
+        link_close(s->link);
+        return;
+    }
     s->state = SESSION_ATTACHED;
     loop_timer_disarm(s->bound);
-    dial_children(s);
+    session_dial_children(s);
 }
 
 static int on_up(void *arg, const Muster__Hello *peer, struct err *err)
@@ -293,7 +216,7 @@ static int on_up(void *arg, const Muster__Hello *peer, struct err *err)
     struct session *s = arg;
     s->address = xstrdup(link_local_address(s->link));
     loop_timer_arm(s->bound, ATTACH_MS);
-    log_info(log_of(s), "%s %s from %s took hold", peer->role, peer->version,
+    log_info(session_log(s), "%s %s from %s took hold", peer->role, peer->version,
              link_peer_text(s->link));
     return 0;
 }
@@ -306,7 +229,7 @@ static void on_frame(void *arg, const struct frame *f)
         return;
     }
     if (s->state != SESSION_ATTACHED || f->job != s->job || f->term != s->term) {
-        log_debug(log_of(s), "dropped %s of another job or term",
+        log_debug(session_log(s), "dropped %s of another job or term",
                   frame_kind_name(f->kind));
         return;
     }
@@ -317,14 +240,12 @@ static void on_frame(void *arg, const struct frame *f)
     } else if (tree_contains(&s->tree, s->vertex, f->dst)) {
         session_route(s, f);
     } else {
-        log_warn(log_of(s), "dropped %s for vertex %u: it is not below vertex %u",
+        log_warn(session_log(s), "dropped %s for vertex %u: it is not below vertex %u",
                  frame_kind_name(f->kind), f->dst, s->vertex);
     }
 }
 
-// The end of a session that nothing holds: no attempt, no link above, and no child that
-// still has to hear BYE (else it would take itself for an orphan).
-static void over_when_idle(struct session *s)
+void session_over_when_idle(struct session *s)
 {
     if (s->attempts != NULL)
         return;
@@ -348,12 +269,13 @@ static void on_bound(evutil_socket_t fd, short what, void *arg)
 {
     struct session *s = arg;
     if (s->state == SESSION_GREETED) {
-        log_warn(log_of(s), "%s took hold and did not ATTACH within %d s: let go",
+        log_warn(session_log(s), "%s took hold and did not ATTACH within %d s: let go",
                  link_peer_text(s->link), ATTACH_MS / 1000);
         link_close(s->link);
         return;
     }
-    log_warn(log_of(s), "no launcher came back within %u ms: its ranks are stopped",
+    log_warn(session_log(s),
+             "no launcher came back within %u ms: its ranks are stopped",
              s->attach->orphan_grace_ms);
     abandon_all(s, true, "orphaned");
 }
@@ -370,7 +292,7 @@ static void on_down(void *arg, const struct err *why)
     struct session *s = arg;
     uint64_t away = link_away_ms(s->link);
     bool in_order = why->kind != NULL && strcmp(why->kind, "CLOSED") == 0;
-    log_info(log_of(s), "%s let go: %s", link_peer_text(s->link), err_text(why));
+    log_info(session_log(s), "%s let go: %s", link_peer_text(s->link), err_text(why));
     link_destroy(s->link);
     s->link = NULL;
     loop_timer_disarm(s->bound);
@@ -390,13 +312,13 @@ static void on_down(void *arg, const struct err *why)
         if (s->attempts != NULL)
             loop_timer_arm(s->bound, orphan_ms(s, away));
     }
-    over_when_idle(s);
+    session_over_when_idle(s);
 }
 
 static void on_broken(void *arg, const struct err *why)
 {
     const struct session *s = arg;
-    log_info(log_of(s), "connection to %s lost: %s; it may come back",
+    log_info(session_log(s), "connection to %s lost: %s; it may come back",
              link_peer_text(s->link), err_text(why));
     handoff_lost(s->claim);
 }
@@ -404,7 +326,7 @@ static void on_broken(void *arg, const struct err *why)
 static void on_resumed(void *arg)
 {
     const struct session *s = arg;
-    log_info(log_of(s), "%s came back", link_peer_text(s->link));
+    log_info(session_log(s), "%s came back", link_peer_text(s->link));
     handoff_back(s->claim);
 }
 
@@ -454,17 +376,58 @@ void session_destroy(struct session *s)
     inner_close(&s->inner);
     link_destroy(s->link);
     msg_free(s->attach);
+    msg_free(s->pending);
     loop_timer_free(s->bound);
     loop_timer_free(s->over);
     free(s->address);
     free(s);
 }
 
+bool session_is_of(const struct session *s, const struct session *other)
+{
+    return s != other && s->attach != NULL && other->attach != NULL &&
+           s->job == other->job;
+}
+
+bool session_is_leaving(const struct session *s)
+{
+    return s->state == SESSION_CLOSING;
+}
+
+int session_compare(const struct session *a, const struct session *b)
+{
+    if (a->term != b->term)
+        return a->term < b->term ? -1 : 1;
+    if (a->attach->generation != b->attach->generation)
+        return a->attach->generation < b->attach->generation ? -1 : 1;
+    return a->vertex == b->vertex ? -1 : 0;
+}
+
+void session_give_way(struct session *s)
+{
+    log_info(session_log(s),
+             "the job took hold anew: what is left of its ranks is killed");
+    link_destroy(s->link);
+    s->link = NULL;
+    loop_timer_disarm(s->bound);
+    branch_destroy(s->branch);
+    s->branch = NULL;
+    handoff_lost(s->claim);
+    s->state = SESSION_CLOSING;
+    abandon_all(s, false, "the job took hold anew");
+    session_over_when_idle(s);
+}
+
 void session_stop(struct session *s, const char *why)
 {
     s->stopping = true;
     abandon_all(s, true, why);
-    over_when_idle(s);
+    session_over_when_idle(s);
+}
+
+bool session_is_stopping(const struct session *s)
+{
+    return s->stopping;
 }
 
 void session_attempt_over(struct session *s, struct attempt *at)
@@ -477,7 +440,7 @@ void session_attempt_over(struct session *s, struct attempt *at)
         free(r);
     }
     attempt_destroy(at);
-    over_when_idle(s);
+    session_over_when_idle(s);
 }
 
 struct agent *session_agent(struct session *s)

@@ -31,6 +31,21 @@ void session_destroy(struct session *s);            // its attempts' keepers are
 // link is closed in order.
 void session_stop(struct session *s, const char *why);
 
+// A job that lost this agent can come back over another link. Of two sessions of a job the
+// one with the newer ATTACH (term, then generation) stays. The other one gives way: it lets
+// its links go without a word, kills its ranks and ends; until then the newer one prepares
+// nothing here, so that its READY is the proof.
+bool session_is_of(const struct session *s,
+                   const struct session *other); // the same job
+// Negative: a is older, or a second one for the same vertex. 0: they can be there together
+// (a group that lists the agent twice).
+int session_compare(const struct session *a, const struct session *b);
+void session_give_way(struct session *s);
+bool session_is_leaving(
+    const struct session *s); // it gives way, or its launcher has gone
+// A session of the agent is over.
+void session_look_again(struct session *s);
+
 // ---- for attempts -------------------------------------------------------------
 
 struct agent *session_agent(struct session *s);
@@ -40,6 +55,8 @@ uint32_t session_vertex(const struct session *s);
 struct handoff_claim *session_claim(const struct session *s);
 // Own address as the other end sees it.
 const char *session_local_address(const struct session *s);
+// Its agent ends, and it with it.
+bool session_is_stopping(const struct session *s);
 // Up to the launcher; src is set to this vertex unless it is set already.
 void session_up(struct session *s, const struct frame *f);
 // To any vertex: down the own branch, up, or to this vertex itself.

@@ -67,7 +67,7 @@ void group_describe_missing(const struct group *g, enum group_state below, unsig
     unsigned shown = 0, more = 0;
     for (uint32_t i = 0; i < g->n; i++) {
         const struct group_member *m = &g->v[i];
-        if (m->state >= below)
+        if (m->state >= below && m->state != GROUP_LOST)
             continue;
         if (shown == max) {
             more++;

@@ -19,8 +19,6 @@ struct group_member {
     const struct member *member; // of the group's own copy
     char address[64];            // literal, "" while missing
     char *why;                   // last reason while not attached; owned, NULL
-    bool hosts;                  // ranks of the attempt
-    bool ready, started, stopped;
 };
 
 struct group {
@@ -42,7 +40,7 @@ static inline struct group_member *group_at(struct group *g, uint32_t vertex)
 }
 void group_set_why(struct group_member *m, const char *why);
 // "train-2: NXDOMAIN, train-3 (10.0.0.7): connection refused": what is not attached (or
-// not found), at most `max` members and then a count.
+// not found, or lost), at most `max` members and then a count.
 void group_describe_missing(const struct group *g, enum group_state below, unsigned max,
                             struct buf *out);
 // "train-2 (10.0.0.5)", or the name alone when it is the address. Caller frees.

@@ -19,79 +19,29 @@
 #include "wire/msg.h"
 
 enum {
-    TICK_MS = 100,
     KILL_BOUND_MS = 5000,   // a keeper's bound after SIGKILL
     STOP_MARGIN_MS = 9000,  // an agent kills a keeper that does not answer, and hunts
     DRAIN_BOUND_MS = 10000, // without any output coming
     INTERRUPTED_DRAIN_MS = 1000, // who interrupts does not wait for a stuck reader
     CLOSE_BOUND_MS = 2000,
-    LAST_WORDS = 5,           // lines
-    PREPARE_BOUND_MS = 60000, // above the agents' own bounds, which say more
-    START_BOUND_MS = 60000,
-    SILENT_SHOWN = 3,
+    LAST_WORDS = 5,  // lines
     SETTLE_MS = 500, // a loss can be heard after the errors that it caused
 };
 
 struct frame job_frame(const struct job *j, uint16_t kind, uint32_t dst)
 {
-    return (struct frame){
-        .kind = kind, .job = j->id, .term = 1, .attempt = 1, .src = 0, .dst = dst};
+    return (struct frame){.kind = kind,
+                          .job = j->id,
+                          .term = 1,
+                          .attempt = j->at->number,
+                          .src = 0,
+                          .dst = dst};
 }
 
 void job_send(struct job *j, uint16_t kind, uint32_t dst, const ProtobufCMessage *msg)
 {
     struct frame f = job_frame(j, kind, dst);
     branch_send_msg(j->branch, &f, msg);
-}
-
-const struct map_position *job_position(const struct job *j, uint32_t vertex)
-{
-    for (uint32_t i = 0; i < j->map.npositions; i++)
-        if (j->map.positions[i].member + 1 == vertex)
-            return &j->map.positions[i];
-    return NULL;
-}
-
-bool job_rank_is_at(const struct job *j, uint32_t vertex, uint32_t number)
-{
-    return number < j->nranks && j->ranks[number].member + 1 == vertex;
-}
-
-struct verdict_rank job_rank_text(struct job *j, uint32_t number)
-{
-    const struct job_rank *r = &j->ranks[number];
-    const struct group_member *m = &j->group.v[r->member];
-    return (struct verdict_rank){.number = number,
-                                 .world =
-                                     r->world != NULL ? job_spawn_number(r->world) : 0,
-                                 .rank = r->rank,
-                                 .pid = r->pid,
-                                 .member = m->member->name,
-                                 .address = m->address};
-}
-
-const char *job_rank_nspace(const struct job *j, uint32_t number)
-{
-    const struct job_world *w = j->ranks[number].world;
-    return w != NULL ? job_spawn_nspace(w) : j->nspace;
-}
-
-void job_add_ranks(struct job *j, const struct job_world *world, const struct map *map)
-{
-    struct job_rank *r;
-    j->ranks = xrealloc(j->ranks, j->nranks + map->ranks, sizeof *j->ranks);
-    for (uint32_t i = 0; i < map->npositions; i++) {
-        const struct map_position *p = &map->positions[i];
-        struct group_member *m = &j->group.v[p->member];
-        j->hosts += m->hosts ? 0 : 1;
-        m->hosts = true;
-        for (uint32_t k = 0; k < p->count; k++) {
-            r = &j->ranks[j->nranks + p->ranks[k]];
-            *r = (struct job_rank){
-                .world = world, .rank = p->ranks[k], .member = p->member};
-        }
-    }
-    j->nranks += map->ranks;
 }
 
 void job_fail(struct job *j, enum verdict_strength strength, int code, const char *fmt,
@@ -118,22 +68,29 @@ bool job_settling(const struct job *j)
 
 static void enter_prepare(struct job *j)
 {
-    loop_timer_arm(j->wait_timer, PREPARE_BOUND_MS);
-    j->prepare = job_plan_prepare(j->roll, &j->map, j->opts, j->nspace);
+    bool again = j->at->prepare != NULL;
+    job_wait_begin(j);
+    if (again)
+        job_muster_next(j);
+    j->at->prepare =
+        job_plan_prepare(j->roll, &j->map, j->opts, j->at->nspace, j->reason);
     job_add_ranks(j, NULL, &j->map);
     job_coll_start(j);
     job_names_start(j);
-    job_output_start(j);
+    if (again)
+        output_again(j->output, j->at->nranks);
+    else
+        job_output_start(j);
     job_roll_push(j);
-    job_send(j, FRAME_PREPARE, TREE_ALL, &j->prepare->base);
+    job_send(j, FRAME_PREPARE, TREE_ALL, &j->at->prepare->base);
 }
 
 static void enter_start(struct job *j)
 {
     Muster__Go go = MUSTER__GO__INIT;
-    go.master_address = j->prepare->positions[0]->address;
-    go.master_port = j->master_port;
-    loop_timer_arm(j->wait_timer, START_BOUND_MS);
+    go.master_address = j->at->prepare->positions[0]->address;
+    go.master_port = j->at->master_port;
+    job_wait_begin(j);
     job_send(j, FRAME_GO, TREE_ALL, &go.base);
 }
 
@@ -145,18 +102,12 @@ static void send_stop(struct job *j, uint32_t grace_ms)
     loop_timer_arm(j->stop_timer, grace_ms + KILL_BOUND_MS + STOP_MARGIN_MS);
 }
 
-// Nothing is waited for any more: the terminal belongs to the ranks.
-void job_progress_end(struct job *j)
-{
-    loop_timer_disarm(j->tick);
-    progress_clear(j->progress);
-}
-
 static void enter_run(struct job *j)
 {
-    loop_timer_disarm(j->wait_timer);
-    job_progress_end(j);
-    if (j->opts->timeout_ms > 0)
+    bool first = j->at->number == 1;
+    job_wait_end(j);
+    j->run_ms = loop_now_ms();
+    if (first && j->opts->timeout_ms > 0)
         loop_timer_arm(j->run_timer, j->opts->timeout_ms);
     job_input_start(j);
 }
@@ -165,14 +116,19 @@ static void enter_stop(struct job *j)
 {
     input_destroy(j->input);
     j->input = NULL;
-    job_progress_end(j);
-    loop_timer_disarm(j->run_timer);
-    loop_timer_disarm(j->wait_timer);
+    job_wait_end(j);
     j->stop_ms = loop_now_ms();
     // After a good end what is left (a rank's grandchildren) has nothing to save.
     send_stop(j, j->verdict.failed && j->interrupts < 2 ? j->opts->grace_ms : 0);
-    if (j->stopped == j->hosts)
-        job_event(j, JOB_EV_STOPPED);
+    if (j->at->stopped == j->at->hosts)
+        job_stopped(j);
+}
+
+void job_stopped(struct job *j)
+{
+    if (j->state != JOB_STOP)
+        return;
+    job_event(j, job_muster_is_due(j) ? JOB_EV_AGAIN : JOB_EV_STOPPED);
 }
 
 static uint64_t output_moved(const struct job *j)
@@ -192,20 +148,17 @@ static void arm_drain(struct job *j)
 // Streams of members that are out of reach bring nothing more.
 static void enter_drain(struct job *j)
 {
+    job_wait_end(j);
+    loop_timer_disarm(j->run_timer);
     arm_drain(j);
-    for (uint32_t r = 0; r < j->nranks; r++)
-        if (!j->ranks[r].started) {
-            output_eof(j->output, r, 1);
-            output_eof(j->output, r, 2);
-        }
+    job_end_unstarted(j);
     if (output_is_drained(j->output))
         job_event(j, JOB_EV_DRAINED);
 }
 
 static void enter_close(struct job *j)
 {
-    job_progress_end(j);
-    loop_timer_disarm(j->wait_timer);
+    job_wait_end(j);
     job_roll_end(j);
     if (j->branch != NULL)
         branch_close(j->branch);
@@ -240,6 +193,7 @@ static void enter_done(struct job *j)
                     j->lost_output);
     loop_timer_disarm(j->stop_timer);
     add_last_words(j);
+    job_muster_tell(j);
     j->conf.done(j->conf.arg);
 }
 
@@ -247,6 +201,7 @@ static void enter(struct job *j)
 {
     switch (j->state) {
     case JOB_CONNECT: enter_connect(j); break;
+    case JOB_MUSTER: job_muster_begin(j); break;
     case JOB_PREPARE: enter_prepare(j); break;
     case JOB_START: enter_start(j); break;
     case JOB_RUN: enter_run(j); break;
@@ -273,85 +228,15 @@ void job_event(struct job *j, enum job_event ev)
     enter(j);
 }
 
-// ---- waits ------------------------------------------------------------------
-
-// What is being waited for, in words.
-static char *waiting_text(struct job *j)
-{
-    BUF_AUTO text = BUF_INIT;
-    uint32_t want = j->opts->members > j->group.n ? j->opts->members : j->group.n;
-    buf_printf(&text, "members %u/%u found, %u connected", group_found(&j->group), want,
-               group_attached(&j->group));
-    if (j->state > JOB_CONNECT) {
-        buf_printf(&text, ", %u/%u ready", j->ready, j->map.npositions);
-        if (j->state == JOB_START)
-            buf_printf(&text, ", ranks started on %u", j->started);
-        return buf_steal_str(&text);
-    }
-    enum group_state below = j->state == JOB_DISCOVER ? GROUP_FOUND : GROUP_ATTACHED;
-    BUF_AUTO missing = BUF_INIT;
-    group_describe_missing(&j->group, below, 3, &missing);
-    if (buf_len(&missing) > 0) {
-        CLEANUP_FREE char *m = buf_steal_str(&missing);
-        buf_printf(&text, "; waiting for %s", m);
-    } else if (want > j->group.n) {
-        const struct strv *w = &j->group.members.warnings;
-        CLEANUP_FREE char *source = source_describe(&j->opts->source);
-        buf_printf(&text, "; waiting for %u more in %s", want - j->group.n, source);
-        if (w->n > 0)
-            buf_printf(&text, " (%s)", w->v[w->n - 1]);
-    }
-    return buf_steal_str(&text);
-}
-
-static void on_tick(evutil_socket_t fd, short what, void *arg)
-{
-    struct job *j = arg;
-    CLEANUP_FREE char *text = waiting_text(j);
-    progress_show(j->progress, loop_now_ms(), text);
-    loop_timer_arm(j->tick, TICK_MS);
-}
-
-// "train-2 (10.0.0.5), train-3 (10.0.0.6)": positions whose member has not said so.
-static char *silent_members(const struct job *j)
-{
-    BUF_AUTO text = BUF_INIT;
-    unsigned shown = 0, more = 0;
-    for (uint32_t i = 0; i < j->map.npositions; i++) {
-        const struct group_member *m = &j->group.v[j->map.positions[i].member];
-        if (j->state == JOB_PREPARE ? m->ready : m->started)
-            continue;
-        CLEANUP_FREE char *name = group_member_text(m);
-        if (shown < SILENT_SHOWN)
-            buf_printf(&text, "%s%s", shown++ > 0 ? ", " : "", name);
-        else
-            more++;
-    }
-    if (more > 0)
-        buf_printf(&text, " and %u more", more);
-    return buf_steal_str(&text);
-}
-
-static void on_wait_over(evutil_socket_t fd, short what, void *arg)
-{
-    struct job *j = arg;
-    if (j->state == JOB_PREPARE || j->state == JOB_START) {
-        bool prepare = j->state == JOB_PREPARE;
-        CLEANUP_FREE char *who = silent_members(j);
-        job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE,
-                 "the ranks were not %s within %d s by %s; look at the musterd there",
-                 prepare ? "prepared" : "started",
-                 (prepare ? PREPARE_BOUND_MS : START_BOUND_MS) / 1000, who);
-        return;
-    }
-    CLEANUP_FREE char *text = waiting_text(j);
-    job_fail(j, VERDICT_ORDER, VERDICT_OWN_FAILURE, "gave up after %u s (--wait): %s",
-             j->opts->wait_ms / 1000, text);
-}
+// ---- bounds -----------------------------------------------------------------
 
 static void on_run_over(evutil_socket_t fd, short what, void *arg)
 {
     struct job *j = arg;
+    bool ends = j->state == JOB_STOP && // already, and for good
+                !(j->verdict.failed && j->opts->policy.on_failure == POLICY_RESTART);
+    if (ends)
+        return;
     job_fail(j, VERDICT_ORDER, VERDICT_TIMEOUT,
              "the ranks ran longer than --timeout %g s", j->opts->timeout_ms / 1e3);
 }
@@ -362,14 +247,16 @@ static void stop_is_over(struct job *j)
     for (uint32_t i = 0; i < j->group.n; i++) {
         struct group_member *m = &j->group.v[i];
         CLEANUP_FREE char *name = group_member_text(m);
-        if (m->hosts && !m->stopped)
+        if (j->at->seats[i].hosts && !j->at->seats[i].stopped)
             log_warn(j->conf.log,
                      "member %s gave no proof that its ranks are gone; it was left",
                      name);
+        j->unproven =
+            j->unproven || (j->at->seats[i].hosts && !j->at->seats[i].stopped);
     }
-    for (uint32_t r = 0; r < j->nranks; r++)
+    for (uint32_t r = 0; r < j->at->nranks; r++)
         job_rank_gone(j, r, "no answer");
-    job_event(j, JOB_EV_STOPPED);
+    job_stopped(j);
 }
 
 // A reader of ours that is slow (a pager) may take its time, agents and files may not.
@@ -430,18 +317,15 @@ struct job *job_create(const struct job_conf *conf, struct err *err)
     while (j->id == 0 && getrandom(&j->id, sizeof j->id, 0) != sizeof j->id)
         ;
     j->key = xasprintf("%016llx", (unsigned long long)j->id);
-    j->nspace = xasprintf("muster-%s-1", j->key);
-    j->progress = progress_create(2, conf->opts->quiet);
-    j->wait_timer = loop_timer(conf->base, on_wait_over, j);
+    j->policy = policy_create(&conf->opts->policy);
+    job_wait_create(j);
     j->stop_timer = loop_timer(conf->base, on_stop_over, j);
     j->run_timer = loop_timer(conf->base, on_run_over, j);
-    j->tick = loop_timer(conf->base, on_tick, j);
     if (open_via(j, err) < 0 || job_discover_start(j, err) < 0) {
         job_destroy(j);
         return NULL;
     }
-    loop_timer_arm(j->wait_timer, conf->opts->wait_ms);
-    loop_timer_arm(j->tick, TICK_MS);
+    job_wait_begin(j);
     return j;
 }
 
@@ -457,27 +341,22 @@ void job_destroy(struct job *j)
     job_roll_end(j);
     input_destroy(j->input);
     output_destroy(j->output);
-    coll_destroy(j->colls);
-    job_names_end(j);
-    job_spawn_end(j);
-    coll_route_destroy(j->route);
-    msg_free(j->prepare);
+    job_attempt_destroy(j->at);
     msg_free(j->attach);
     map_free(&j->map);
     roll_destroy(j->roll);
     group_free(&j->group);
-    loop_timer_free(j->wait_timer);
+    job_wait_destroy(j);
     loop_timer_free(j->stop_timer);
+    loop_timer_free(j->muster_timer);
+    policy_destroy(j->policy);
+    strv_free(&j->history);
+    free(j->reason);
     loop_timer_free(j->run_timer);
     loop_timer_free(j->unread);
-    loop_timer_free(j->tick);
-    progress_destroy(j->progress);
     verdict_free(&j->verdict);
-    free(j->ranks);
     strv_free(&j->findings);
-    free(j->libpmix);
     free(j->lost_output);
-    free(j->nspace);
     free(j->key);
     free(j);
 }

@@ -6,7 +6,7 @@
 static int expect(void *arg, const Muster__Coll *c, bool *expected, struct err *err)
 {
     struct job *j = arg;
-    return coll_route_expect(j->route, c, expected, err);
+    return coll_route_expect(j->at->route, c, expected, err);
 }
 
 static void done(void *arg, const Muster__Coll *result)
@@ -14,7 +14,7 @@ static void done(void *arg, const Muster__Coll *result)
     struct job *j = arg;
     Muster__Coll m = *result;
     if (m.kind == COLL_GROUP && m.status == 0)
-        m.number = ++j->groups;
+        m.number = ++j->at->groups;
     job_send(j, FRAME_COLL_DONE, TREE_ALL, &m.base);
 }
 
@@ -30,8 +30,9 @@ static void late(void *arg, size_t contributor, const Muster__Coll *result)
 void job_coll_start(struct job *j)
 {
     static const struct coll_ops ops = {expect, done, late};
-    j->route = coll_route_create(&j->tree, 0, j->prepare, NULL); // of our own making
-    j->colls = coll_create(coll_route_contributors(j->route), NULL, &ops, j);
+    j->at->route =
+        coll_route_create(&j->tree, 0, j->at->prepare, NULL); // of our own making
+    j->at->colls = coll_create(coll_route_contributors(j->at->route), NULL, &ops, j);
 }
 
 void job_coll_part(struct job *j, const struct frame *f)
@@ -39,7 +40,8 @@ void job_coll_part(struct job *j, const struct frame *f)
     ERR_AUTO err = ERR_INIT;
     Muster__Coll *part = msg_unpack(f, &muster__coll__descriptor, &err);
     if (part == NULL ||
-        coll_add(j->colls, coll_route_contributor(j->route, f->src), part, &err) < 0)
+        coll_add(j->at->colls, coll_route_contributor(j->at->route, f->src), part,
+                 &err) < 0)
         log_warn(j->conf.log, "dropped a collective's part from %s: %s",
                  group_at(&j->group, f->src)->member->name, err_text(&err));
     msg_free(part);

@@ -1,4 +1,5 @@
 // Connect: from found members to attached ones, and their loss.
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,7 +63,9 @@ static void connected_if_all(struct job *j)
 void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *hello)
 {
     struct group_member *m = group_at(&j->group, vertex);
-    if (j->state != JOB_CONNECT || m->state != GROUP_FOUND) {
+    bool first = j->state == JOB_CONNECT && m->state == GROUP_FOUND;
+    bool back = j->state <= JOB_STOP && m->state == GROUP_LOST;
+    if (!first && !back) {
         log_warn(j->conf.log, "dropped ATTACHED from member %s: it was attached before",
                  m->member->name);
         return;
@@ -72,6 +75,8 @@ void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *he
                            true);
         return;
     }
+    bool same = memcmp(j->roll->members[vertex - 1].incarnation,
+                       hello->incarnation.data, ROLL_INCARNATION_BYTES) == 0;
     m->state = GROUP_ATTACHED;
     roll_greet(j->roll, vertex - 1, hello->incarnation.data, hello->hostname,
                hello->cpus);
@@ -79,7 +84,10 @@ void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *he
                  json_pack("{s:s, s:s, s:s, s:i}", "member", m->member->name, "address",
                            m->address, "hostname", hello->hostname, "cpus",
                            (int)hello->cpus));
-    connected_if_all(j);
+    if (j->state == JOB_CONNECT)
+        connected_if_all(j);
+    else
+        job_return_greet(j, vertex, same);
 }
 
 void job_member_missing(struct job *j, uint32_t vertex, const char *why, int code,
@@ -88,6 +96,10 @@ void job_member_missing(struct job *j, uint32_t vertex, const char *why, int cod
     struct group_member *m = group_at(&j->group, vertex);
     group_set_why(m, why);
     log_debug(j->conf.log, "%s (%s): %s", m->member->name, m->address, why);
+    if (m->state == GROUP_LOST) {
+        job_return_missing(j, vertex, final);
+        return;
+    }
     if (!final || j->state != JOB_CONNECT)
         return;
     CLEANUP_FREE char *name = group_member_text(m);
@@ -106,20 +118,28 @@ static char *ranks_text(const struct job *j, uint32_t member)
     CLEANUP_FREE char *own = p != NULL ? map_ranks_text(p) : NULL;
     if (p != NULL)
         return xasprintf("%s %s", own, p->count == 1 ? "is" : "are");
-    for (uint32_t r = 0; r < j->nranks; r++)
-        spawned += j->ranks[r].member == member && !j->ranks[r].exited ? 1 : 0;
+    for (uint32_t r = 0; r < j->at->nranks; r++)
+        spawned += j->at->ranks[r].member == member && !j->at->ranks[r].exited ? 1 : 0;
     return spawned == 0   ? xstrdup("no rank is")
            : spawned == 1 ? xstrdup("a spawned rank is")
                           : xasprintf("%u spawned ranks are", spawned);
 }
 
-// A loss ends the job, unless its ranks had all ended well: then it only cannot be
-// proven that nothing is left there.
+// A loss ends the attempt, unless no rank was there, or all had ended well: then it only
+// cannot be proven that nothing is left there.
 static void tell_loss(struct job *j, uint32_t member, const char *why)
 {
     CLEANUP_FREE char *name = group_member_text(&j->group.v[member]);
-    if (j->state == JOB_CLOSE)
+    if (j->state >= JOB_CLOSE)
         return;
+    if (j->state == JOB_MUSTER ||
+        (job_attempt_lives(j) && !j->at->seats[member].hosts)) {
+        log_warn(j->conf.log, "member %s was lost, no rank is gone with it: %s", name,
+                 why);
+        return;
+    }
+    if (j->state == JOB_CONNECT && j->opts->policy.on_failure == POLICY_RESTART)
+        return; // it is dialed again, within --wait
     if (j->state >= JOB_STOP && !job_settling(j)) {
         log_warn(j->conf.log, "member %s was lost while its ranks were stopped: %s",
                  name, why);
@@ -127,13 +147,16 @@ static void tell_loss(struct job *j, uint32_t member, const char *why)
     }
     CLEANUP_FREE char *ranks = ranks_text(j, member);
     job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE,
-             "member %s was lost: %s; %s gone with it; look at the pod and its musterd",
-             name, why, ranks);
+             "member %s was lost: %s; %s gone with it%s", name, why, ranks,
+             j->opts->policy.on_failure == POLICY_ABORT
+                 ? "; look at the pod and its musterd"
+                 : "");
 }
 
-static void lose_one(struct job *j, uint32_t vertex, const char *why)
+static void lose_one(struct job *j, uint32_t vertex, const char *why, bool gone)
 {
     struct group_member *m = group_at(&j->group, vertex);
+    struct job_seat *seat = job_seat(j, vertex);
     if (m->state != GROUP_ATTACHED)
         return;
     m->state = GROUP_LOST;
@@ -142,22 +165,25 @@ static void lose_one(struct job *j, uint32_t vertex, const char *why)
                  json_pack("{s:s, s:s, s:s}", "member", m->member->name, "address",
                            m->address, "why", why));
     tell_loss(j, vertex - 1, why);
-    for (uint32_t r = 0; r < j->nranks; r++)
-        if (j->ranks[r].member + 1 == vertex)
+    for (uint32_t r = 0; r < j->at->nranks; r++)
+        if (j->at->ranks[r].member + 1 == vertex)
             job_rank_gone(j, r, why);
-    if (m->hosts && !m->stopped) {
-        m->stopped = true;
-        if (++j->stopped == j->hosts)
-            job_event(j, JOB_EV_STOPPED);
+    if (seat->hosts && !seat->stopped) {
+        if (!gone)
+            job_return_fence(j, vertex);
+        seat->stopped = true;
+        if (++j->at->stopped == j->at->hosts)
+            job_stopped(j);
     }
 }
 
-void job_member_lost(struct job *j, uint32_t vertex, const char *why)
+void job_member_lost(struct job *j, uint32_t vertex, const char *why, bool gone)
 {
     for (uint32_t v = 1; v <= j->group.n; v++) // the vertex itself comes first
         if (tree_contains(&j->tree, vertex, v))
-            lose_one(j, v, why);
+            lose_one(j, v, why, gone && v == vertex);
     job_roll_lost(j);
+    job_return_want(j, vertex);
     if (branch_attached(j->branch) == 0)
         job_event(j, JOB_EV_CLOSED);
 }
@@ -167,9 +193,14 @@ static void on_attached(void *arg, uint32_t vertex, const Muster__Hello *hello)
     job_member_attached(arg, vertex, hello);
 }
 
+// The one before, if any, is lost.
 static int adopt_local(struct job *j, uint32_t vertex, struct err *err)
 {
     int fd;
+    if (j->local_agent > 0) {
+        kill(j->local_agent, SIGKILL);
+        local_agent_end(j->local_agent);
+    }
     j->local_agent = local_agent_start(&fd, err);
     if (j->local_agent < 0)
         return -1;
@@ -180,16 +211,18 @@ static int adopt_local(struct job *j, uint32_t vertex, struct err *err)
 // A member that is this very machine needs no sshd (mpi-operator's launcher has none).
 static bool is_here(const struct job *j, uint32_t vertex, const struct err *why)
 {
-    const struct member *m = j->group.v[vertex - 1].member;
-    return j->via != NULL && j->local_agent == 0 && why->kind != NULL &&
-           strcmp(why->kind, "REFUSED_TCP") == 0 && ownaddr_is_own(&m->addr);
+    const struct group_member *m = &j->group.v[vertex - 1];
+    bool due =
+        m->state == GROUP_LOST || (j->state == JOB_CONNECT && j->local_agent == 0);
+    return due && j->via != NULL && why->kind != NULL &&
+           strcmp(why->kind, "REFUSED_TCP") == 0 && ownaddr_is_own(&m->member->addr);
 }
 
 static void on_missing(void *arg, uint32_t vertex, const struct err *why, bool final)
 {
     struct job *j = arg;
     ERR_AUTO err = ERR_INIT;
-    if (j->state == JOB_CONNECT && !final && is_here(j, vertex, why)) {
+    if (!final && is_here(j, vertex, why)) {
         log_debug(j->conf.log, "member %s is this machine: its agent is started here",
                   j->group.v[vertex - 1].member->name);
         if (adopt_local(j, vertex, &err) == 0)
@@ -202,7 +235,8 @@ static void on_missing(void *arg, uint32_t vertex, const struct err *why, bool f
 
 static void on_lost(void *arg, uint32_t vertex, const struct err *why)
 {
-    job_member_lost(arg, vertex, err_text(why));
+    job_member_lost(arg, vertex, err_text(why),
+                    why->kind != NULL && strcmp(why->kind, "GONE") == 0);
 }
 
 // A member whose link is reset may come back: the user hears of it only in the events.
@@ -234,6 +268,7 @@ void job_connect_start(struct job *j)
     static const struct branch_ops ops = {job_up_frame, on_attached, on_missing,
                                           on_lost,      on_broken,   on_resumed};
     ERR_AUTO err = ERR_INIT;
+    j->at = job_attempt_create(j, 1);
     j->roll = roll_create(j->key, 1, &j->group.members);
     j->roll->pods =
         j->opts->source.kind == SOURCE_DNS || j->opts->source.kind == SOURCE_PODS;
@@ -253,10 +288,4 @@ void job_connect_start(struct job *j)
     j->branch = branch_create(&conf, &ops, j);
     if (j->local && adopt_local(j, 1, &err) < 0)
         job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE, "%s", err_text(&err));
-}
-
-void job_member_moved(struct job *j, uint32_t member)
-{
-    log_debug(j->conf.log, "member %s is at %s now", j->roll->members[member].name,
-              j->roll->members[member].address);
 }

@@ -2,21 +2,24 @@
 //
 //   DISCOVER --found--> CONNECT --connected--> PREPARE --ready--> START --started--> RUN
 //   RUN --ended--> STOP --stopped--> DRAIN --drained--> CLOSE --closed--> DONE
+//   STOP --again--> MUSTER --mustered--> PREPARE (of the next attempt)
 // A cause (a failure, a signal, a time-out) leads from DISCOVER and CONNECT to CLOSE,
 // and from PREPARE, START and RUN to STOP: there ranks may exist, and each agent has to
-// prove that none is left.
+// prove that none is left. In MUSTER there are none: a cause leads to DRAIN, as output of
+// the attempt before may still be on its way.
 #ifndef MUSTER_LAUNCHER_JOB_FSM_H
 #define MUSTER_LAUNCHER_JOB_FSM_H
 
 enum job_state {
     JOB_DISCOVER, // a source looks for the members
     JOB_CONNECT,  // links are dialed and attached
-    JOB_PREPARE,  // agents resolve the program and register the ranks
-    JOB_START,    // GO was sent, ranks are forked
-    JOB_RUN,      // all ranks were started
-    JOB_STOP,     // STOP was sent, waiting for the proofs
-    JOB_DRAIN,    // all ranks are gone, their output is still being written
-    JOB_CLOSE,    // BYE was sent
+    JOB_MUSTER, // no rank runs; the positions' members are gathered for the next attempt
+    JOB_PREPARE, // agents resolve the program and register the ranks
+    JOB_START,   // GO was sent, ranks are forked
+    JOB_RUN,     // all ranks were started
+    JOB_STOP,    // STOP was sent, waiting for the proofs
+    JOB_DRAIN,   // all ranks are gone, their output is still being written
+    JOB_CLOSE,   // BYE was sent
     JOB_DONE,
     JOB_STATES,
 };
@@ -28,7 +31,9 @@ enum job_event {
     JOB_EV_STARTED,
     JOB_EV_ENDED,
     JOB_EV_CAUSE,
-    JOB_EV_STOPPED,
+    JOB_EV_STOPPED, // and no attempt follows
+    JOB_EV_AGAIN,   // stopped, and another attempt follows
+    JOB_EV_MUSTERED,
     JOB_EV_DRAINED,
     JOB_EV_CLOSED,
     JOB_EVENTS,

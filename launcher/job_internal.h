@@ -9,9 +9,11 @@
 #include "launcher/events.h"
 #include "launcher/group.h"
 #include "launcher/job.h"
+#include "launcher/job_attempt.h"
 #include "launcher/job_fsm.h"
 #include "launcher/map.h"
 #include "launcher/output.h"
+#include "launcher/policy.h"
 #include "launcher/progress.h"
 #include "launcher/verdict.h"
 #include "wire/branch.h"
@@ -20,26 +22,13 @@
 #include "wire/namestore.h"
 #include "wire/via.h"
 
-struct job_world;
-
-// By number in the attempt (muster.proto, Prepare).
-struct job_rank {
-    const struct job_world *world; // NULL: the first
-    uint32_t rank;                 // in its world
-    uint32_t member;
-    uint32_t pid;
-    bool started, exited;
-    bool idle_exit; // ended with 0 and never called PMIx_Init
-};
-
 struct job {
     struct job_conf conf;
     const struct opts *opts;
     enum job_state state;
     struct verdict verdict;
     uint64_t id;
-    char *key;    // of the job: the id in hexadecimal
-    char *nspace; // of this attempt
+    char *key; // of the job: the id in hexadecimal
 
     struct source *source;
     bool warned;           // the source's warnings were told
@@ -57,27 +46,19 @@ struct job {
     struct branch *branch;
 
     struct map map;
-    Muster__Prepare *prepare;
-    struct coll_route *route;
-    struct coll_table *colls;
-    uint64_t groups; // constructed so far: the last one's number
-    struct namestore *names;
-    struct job_names_bound *name_bounds; // utlist
+    struct job_attempt *at; // the current one, from connect on
+    struct policy *policy;
+    struct strv history; // why attempts before it ended, a text each
+    char *reason;        // the last of these causes; NULL: this is the first attempt
+    int reason_code;     // its exit code
+    uint64_t run_ms;     // when all ranks of this attempt had been started; 0: not yet
+    bool unproven;       // ranks of this attempt may still run somewhere
+    uint64_t pause_ms;   // MUSTER: not before
+    uint64_t last_words_ms; // MUSTER: what old ranks still print is taken until then
     struct output *output;
-    struct input *input; // NULL: nobody gets stdin, or no rank runs yet
-    char *lost_output;   // why not all of it reached the user; NULL: nothing is known
-    struct job_rank *ranks;
-    uint32_t nranks; // of all worlds
-    uint32_t exited;
-    uint32_t ready, started;   // positions of the first world that said so
-    uint32_t hosts, stopped;   // members with ranks of any world; that said so
-    struct job_world **worlds; // spawned: number i + 1
-    size_t nworlds;
-    bool crowded; // was told: spawned ranks found no free slots
-    bool pmix_used;
-    char *libpmix; // version that ranks were the first to bring; NULL: none so far
-    uint32_t libpmix_from; // vertex of these
-    uint32_t master_port;
+    struct input *input;  // NULL: nobody gets stdin, or no rank runs yet
+    char *lost_output;    // why not all of it reached the user; NULL: nothing is known
+    bool crowded;         // was told: spawned ranks found no free slots
     struct strv findings; // of pods, that were told
     unsigned interrupts;
     uint64_t stop_ms; // when STOP was sent
@@ -85,16 +66,15 @@ struct job {
     uint64_t drained; // of it and of output_passed(), when the drain's timer was armed
     bool gave_up;     // output that was not written in time
 
-    struct event *wait_timer; // bound of discover and connect, of prepare, of start
-    struct event *stop_timer; // bound of stop, drain and close
-    struct event *run_timer;  // --timeout
-    struct event *unread;     // the job goes on though nobody reads its output; NULL
-    struct event *tick;       // progress
+    struct event *wait_timer;   // bound of discover and connect, of prepare, of start
+    struct event *stop_timer;   // bound of stop, drain and close
+    struct event *run_timer;    // --timeout
+    struct event *unread;       // the job goes on though nobody reads its output; NULL
+    struct event *tick;         // progress
+    struct event *muster_timer; // looks whether the next attempt can begin
     struct progress *progress;
 };
 
-// The member, the rank, as texts name them.
-struct verdict_rank job_rank_text(struct job *j, uint32_t rank);
 // A frame of this attempt from the launcher to `dst`.
 struct frame job_frame(const struct job *j, uint16_t kind, uint32_t dst);
 void job_send(struct job *j, uint16_t kind, uint32_t dst, const ProtobufCMessage *msg);
@@ -105,16 +85,8 @@ void job_fail(struct job *j, enum verdict_strength strength, int code, const cha
               ...) __attribute__((format(printf, 4, 5)));
 // Ranks are being stopped for a cause, and the true one may still be on its way.
 bool job_settling(const struct job *j);
-// Take the progress line away: ranks print now.
-void job_progress_end(struct job *j);
-// Ranks more, placed by `map`, numbered on from nranks. NULL: of the first world.
-void job_add_ranks(struct job *j, const struct job_world *world, const struct map *map);
-// The namespace of a rank.
-const char *job_rank_nspace(const struct job *j, uint32_t number);
-// Position of the first world hosted by a vertex, NULL when it hosts none.
-const struct map_position *job_position(const struct job *j, uint32_t vertex);
-// Is it a rank, and does it run at this vertex? What comes from the network may lie.
-bool job_rank_is_at(const struct job *j, uint32_t vertex, uint32_t number);
+// All proofs are there, or given up: another attempt follows, or the end.
+void job_stopped(struct job *j);
 
 // job_discover.c: the way to a whole group.
 int job_discover_start(struct job *j, struct err *err);
@@ -133,16 +105,49 @@ void job_roll_push(struct job *j);
 void job_roll_broken(struct job *j, uint32_t vertex);
 void job_roll_resumed(struct job *j, uint32_t vertex);
 void job_roll_lost(struct job *j);
-// Its name or address in the roll is another one now.
-void job_member_moved(struct job *j, uint32_t member);
 
 // job_connect.c: the way to attached members.
 void job_connect_start(struct job *j);
-void job_member_lost(struct job *j, uint32_t vertex, const char *why);
+// gone: its agent has surely ended, and its ranks with it.
+void job_member_lost(struct job *j, uint32_t vertex, const char *why, bool gone);
 // code: exit code that the reason stands for, 0: Muster's own.
 void job_member_missing(struct job *j, uint32_t vertex, const char *why, int code,
                         bool final);
 void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *hello);
+
+// job_wait.c: bounds of the states before RUN and of MUSTER, and what is waited for there.
+void job_wait_create(struct job *j);
+void job_wait_destroy(struct job *j);
+void job_wait_begin(struct job *j); // the state's bound begins, and the progress line
+void job_wait_end(struct job *j);   // nothing is waited for: the terminal is the ranks'
+
+// job_muster.c: from a stopped attempt to the next one.
+// Is one due after the cause that stopped this one? Says why not in the verdict.
+bool job_muster_is_due(struct job *j);
+void job_muster_begin(struct job *j);
+// Something that MUSTER waits for may be there. Looks later, from the loop.
+void job_muster_check(struct job *j);
+char *job_muster_text(struct job *j); // what it waits for; caller frees
+void job_muster_over(struct job *j);  // --replace-timeout
+// The next attempt takes the place of the current one.
+void job_muster_next(struct job *j);
+// At the end: what became of the attempts. Nothing without a restart.
+void job_muster_tell(struct job *j);
+
+// job_return.c: members that were lost, and come back.
+// Dial a lost member again, wherever its link hangs; until it is there.
+void job_return_want(struct job *j, uint32_t vertex);
+// It could not be reached. final: whose child it is does not try again by itself.
+void job_return_missing(struct job *j, uint32_t vertex, bool final);
+// Ranks of the vertex may outlive its loss, as long as its agent keeps them.
+void job_return_fence(struct job *j, uint32_t vertex);
+// The latest of these times; 0: none is known.
+uint64_t job_return_fences(const struct job *j);
+// A member is attached again: it learns what it has missed. same: it is the agent that was
+// lost, which kills its old ranks before it prepares new ones.
+void job_return_greet(struct job *j, uint32_t vertex, bool same);
+// Its address on the roll is another one than before.
+void job_member_moved(struct job *j, uint32_t member);
 
 // job_up.c: frames from below.
 void job_up_frame(void *arg, const struct frame *f);
@@ -154,7 +159,7 @@ void job_coll_part(struct job *j, const struct frame *f);
 
 // job_names.c: what ranks publish and look up.
 void job_names_start(struct job *j);
-void job_names_end(struct job *j);
+void job_names_end(struct job_attempt *at);
 void job_names_request(struct job *j, const struct frame *f);
 
 // job_notify.c: events among ranks, and those that the job raises itself.
@@ -164,6 +169,8 @@ void job_notify_ended(struct job *j, uint32_t number, Muster__Notify__Ended how)
 // job_spawn.c: worlds that ranks of this attempt start.
 void job_spawn_request(struct job *j, const struct frame *f);
 void job_spawn_ready(struct job *j, uint32_t vertex, const Muster__Ready *m);
+// The vertex hosts no rank and has come late: it gets the worlds that are there.
+void job_spawn_resend(struct job *j, uint32_t vertex);
 // One of its ranks was started.
 void job_spawn_started(struct job *j, const struct job_world *world);
 // It cannot be prepared: whoever wanted it gets an error and the job goes on, unless
@@ -175,7 +182,7 @@ uint32_t job_spawn_number(const struct job_world *w);
 bool job_spawn_is_plain(const struct job_world *w);
 // Number of rank 0 of the namespace, of whatever world; -1: there is no such rank.
 long job_rank_number(const struct job *j, const char *nspace, uint32_t rank);
-void job_spawn_end(struct job *j);
+void job_spawn_end(struct job_attempt *at);
 
 // job_input.c: stdin, once the ranks run.
 void job_input_start(struct job *j);

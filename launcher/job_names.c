@@ -32,8 +32,8 @@ static void on_done(void *arg, uint32_t vertex, const Muster__NamesDone *done)
 static void on_bound(evutil_socket_t fd, short what, void *arg)
 {
     struct job_names_bound *b = arg;
-    DL_DELETE(b->job->name_bounds, b);
-    namestore_expire(b->job->names, b->vertex, b->id);
+    DL_DELETE(b->job->at->name_bounds, b);
+    namestore_expire(b->job->at->names, b->vertex, b->id);
     bound_free(b);
 }
 
@@ -43,22 +43,20 @@ static void arm(struct job *j, uint32_t vertex, const Muster__Names *m)
     *b = (struct job_names_bound){.job = j, .vertex = vertex, .id = m->id};
     b->timer = loop_timer(j->conf.base, on_bound, b);
     loop_timer_arm(b->timer, (uint64_t)m->timeout_s * 1000);
-    DL_APPEND(j->name_bounds, b);
+    DL_APPEND(j->at->name_bounds, b);
 }
 
 void job_names_start(struct job *j)
 {
-    j->names = namestore_create(NULL, on_done, j);
+    j->at->names = namestore_create(NULL, on_done, j);
 }
 
-void job_names_end(struct job *j)
+void job_names_end(struct job_attempt *at)
 {
     struct job_names_bound *b, *next;
-    DL_FOREACH_SAFE (j->name_bounds, b, next)
+    DL_FOREACH_SAFE (at->name_bounds, b, next)
         bound_free(b);
-    j->name_bounds = NULL;
-    namestore_destroy(j->names);
-    j->names = NULL;
+    namestore_destroy(at->names);
 }
 
 void job_names_request(struct job *j, const struct frame *f)
@@ -68,7 +66,7 @@ void job_names_request(struct job *j, const struct frame *f)
     if (m == NULL)
         log_warn(j->conf.log, "dropped a request for published names from %s: %s",
                  group_at(&j->group, f->src)->member->name, err_text(&err));
-    else if (namestore_request(j->names, f->src, m) && m->timeout_s > 0)
+    else if (namestore_request(j->at->names, f->src, m) && m->timeout_s > 0)
         arm(j, f->src, m);
     msg_free(m);
 }

@@ -24,7 +24,7 @@ void job_notify_ended(struct job *j, uint32_t number, Muster__Notify__Ended how)
     Muster__Proc who = MUSTER__PROC__INIT;
     Muster__Notify m = MUSTER__NOTIFY__INIT;
     who.nspace = nspace;
-    who.rank = j->ranks[number].rank;
+    who.rank = j->at->ranks[number].rank;
     m.source = &who;
     m.ended = how;
     job_send(j, FRAME_NOTIFY, TREE_ALL, &m.base);

@@ -16,7 +16,7 @@ static void on_credit(void *arg, uint32_t rank, unsigned stream, size_t bytes)
     msg.rank = rank;
     msg.stream = stream;
     msg.bytes = (uint32_t)bytes;
-    job_send(j, FRAME_CREDIT, j->ranks[rank].member + 1, &msg.base);
+    job_send(j, FRAME_CREDIT, j->at->ranks[rank].member + 1, &msg.base);
 }
 
 static void on_drained(void *arg)
@@ -70,6 +70,6 @@ void job_output_lost(struct job *j, const char *why)
 void job_output_start(struct job *j)
 {
     static const struct output_ops ops = {on_credit, on_drained, on_broken};
-    j->output = output_create(j->conf.base, j->conf.places, j->nranks, &j->opts->output,
-                              &ops, j);
+    j->output = output_create(j->conf.base, j->conf.places, j->at->nranks,
+                              &j->opts->output, &ops, j);
 }

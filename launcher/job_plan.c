@@ -128,9 +128,11 @@ static Muster__Prepare *make_world(const struct roll *roll, const struct map *ma
 }
 
 Muster__Prepare *job_plan_prepare(const struct roll *roll, const struct map *map,
-                                  const struct opts *o, const char *nspace)
+                                  const struct opts *o, const char *nspace,
+                                  const char *reason)
 {
     Muster__Prepare *p = make_world(roll, map, o, nspace);
+    p->restart_reason = xstrdup(reason != NULL ? reason : "");
     p->input = o->input;
     p->n_apps = 1;
     p->apps = xcalloc(1, sizeof(Muster__App *));

@@ -11,9 +11,11 @@
 // Both own all that they point to: free with msg_free().
 Muster__Attach *job_plan_attach(const struct roll *roll, const struct members *members,
                                 const struct opts *o);
-// The first world: the user's program. The map's positions are the roll's.
+// The first world: the user's program. The map's positions are the roll's. reason: why the
+// attempt before this one ended; NULL: this is the first.
 Muster__Prepare *job_plan_prepare(const struct roll *roll, const struct map *map,
-                                  const struct opts *o, const char *nspace);
+                                  const struct opts *o, const char *nspace,
+                                  const char *reason);
 
 // A further one, that ranks spawn: as the first, but for what `spawn` says. `first` is the
 // number of its first rank, `number` of the world.

@@ -69,10 +69,10 @@ bool job_spawn_is_plain(const struct job_world *w)
 
 long job_rank_number(const struct job *j, const char *nspace, uint32_t rank)
 {
-    if (strcmp(nspace, j->nspace) == 0)
+    if (strcmp(nspace, j->at->nspace) == 0)
         return rank < j->map.ranks ? (long)rank : -1;
-    for (size_t i = 0; i < j->nworlds; i++) {
-        const struct job_world *w = j->worlds[i];
+    for (size_t i = 0; i < j->at->nworlds; i++) {
+        const struct job_world *w = j->at->worlds[i];
         if (strcmp(nspace, w->nspace) == 0 && rank < w->map.ranks)
             return (long)w->first + rank;
     }
@@ -89,11 +89,11 @@ static void world_free(struct job_world *w)
     free(w);
 }
 
-void job_spawn_end(struct job *j)
+void job_spawn_end(struct job_attempt *at)
 {
-    for (size_t i = 0; i < j->nworlds; i++)
-        world_free(j->worlds[i]);
-    free(j->worlds);
+    for (size_t i = 0; i < at->nworlds; i++)
+        world_free(at->worlds[i]);
+    free(at->worlds);
 }
 
 // ---- answers ------------------------------------------------------------------
@@ -141,6 +141,12 @@ static bool is_named(const struct job *j, const Muster__SpawnRequest *rq,
     return rq->n_hosts == 0;
 }
 
+static bool is_usable(const struct job *j, const Muster__SpawnRequest *rq,
+                      uint32_t member)
+{
+    return j->group.v[member].state == GROUP_ATTACHED && is_named(j, rq, member);
+}
+
 // Slots of the members that may be used, without those of ranks that run. Returns their
 // sum.
 static uint64_t free_slots(const struct job *j, const Muster__SpawnRequest *rq,
@@ -149,11 +155,11 @@ static uint64_t free_slots(const struct job *j, const Muster__SpawnRequest *rq,
     uint64_t sum = 0;
     for (uint32_t i = 0; i < j->group.n; i++) {
         m[i].name = j->roll->members[i].name;
-        m[i].slots = is_named(j, rq, i) ? slots_of(j, i) : 0;
+        m[i].slots = is_usable(j, rq, i) ? slots_of(j, i) : 0;
     }
-    for (uint32_t r = 0; r < j->nranks; r++)
-        if (!j->ranks[r].exited && m[j->ranks[r].member].slots > 0)
-            m[j->ranks[r].member].slots--;
+    for (uint32_t r = 0; r < j->at->nranks; r++)
+        if (!j->at->ranks[r].exited && m[j->at->ranks[r].member].slots > 0)
+            m[j->at->ranks[r].member].slots--;
     for (uint32_t i = 0; i < j->group.n; i++)
         sum += m[i].slots;
     return sum;
@@ -180,7 +186,7 @@ static int map_world(struct job *j, const Muster__SpawnRequest *rq, struct map *
     for (size_t i = 0; i < rq->n_apps; i++)
         ranks += rq->apps[i]->ranks;
     for (uint32_t i = 0; i < j->group.n; i++)
-        usable = usable || is_named(j, rq, i);
+        usable = usable || is_usable(j, rq, i);
     if (!usable || ranks == 0 || ranks > MAP_RANKS_MAX) {
         err_set(err,
                 usable ? "it wants %llu ranks"
@@ -192,7 +198,7 @@ static int map_world(struct job *j, const Muster__SpawnRequest *rq, struct map *
     if (ranks > slots) {
         tell_crowded(j, want.ranks, slots);
         for (uint32_t i = 0; i < j->group.n; i++)
-            m[i].slots = !is_named(j, rq, i)  ? 0
+            m[i].slots = !is_usable(j, rq, i) ? 0
                          : slots_of(j, i) > 0 ? slots_of(j, i)
                                               : 1;
     }
@@ -206,7 +212,7 @@ static void expect_ready(struct job *j, struct job_world *w)
 {
     w->silent = xcalloc(j->group.n, sizeof *w->silent);
     for (uint32_t i = 0; i < j->group.n; i++) {
-        w->silent[i] = j->group.v[i].hosts;
+        w->silent[i] = j->at->seats[i].hosts;
         w->nsilent += w->silent[i] ? 1 : 0;
     }
 }
@@ -216,11 +222,12 @@ static void prepare(struct job *j, struct job_world *w, const Muster__SpawnReque
     struct job_plan_spawn plan = {
         .request = rq, .nspace = w->nspace, .number = w->number, .first = w->first};
     w->prepare = job_plan_spawn(j->roll, &w->map, j->opts, &plan);
-    j->worlds = xrealloc(j->worlds, j->nworlds + 1, sizeof(struct job_world *));
-    j->worlds[j->nworlds++] = w;
+    j->at->worlds =
+        xrealloc(j->at->worlds, j->at->nworlds + 1, sizeof(struct job_world *));
+    j->at->worlds[j->at->nworlds++] = w;
     job_add_ranks(j, w, &w->map);
     output_add(j->output, w->map.ranks);
-    coll_route_add(j->route, w->prepare, NULL); // of our own making
+    coll_route_add(j->at->route, w->prepare, NULL); // of our own making
     expect_ready(j, w);
     loop_timer_arm(w->bound, BOUND_MS);
     job_send(j, FRAME_PREPARE, TREE_ALL, &w->prepare->base);
@@ -233,9 +240,9 @@ static struct job_world *world_new(struct job *j, const Muster__SpawnRequest *rq
 {
     struct job_world *w = xcalloc(1, sizeof *w);
     w->job = j;
-    w->number = (uint32_t)j->nworlds + 1;
-    w->nspace = xasprintf("%s.%u", j->nspace, w->number);
-    w->first = j->nranks;
+    w->number = (uint32_t)j->at->nworlds + 1;
+    w->nspace = xasprintf("%s.%u", j->at->nspace, w->number);
+    w->first = j->at->nranks;
     w->map = *map;
     w->plain = rq->non_pmi;
     w->asker = *asker;
@@ -258,9 +265,9 @@ static void spawn(struct job *j, const struct asker *asker,
 
 static uint32_t world_size(const struct job *j, const char *nspace)
 {
-    for (size_t i = 0; i < j->nworlds; i++)
-        if (strcmp(nspace, j->worlds[i]->nspace) == 0)
-            return j->worlds[i]->map.ranks;
+    for (size_t i = 0; i < j->at->nworlds; i++)
+        if (strcmp(nspace, j->at->worlds[i]->nspace) == 0)
+            return j->at->worlds[i]->map.ranks;
     return j->map.ranks;
 }
 
@@ -286,7 +293,13 @@ void job_spawn_request(struct job *j, const struct frame *f)
 
 static struct job_world *find(const struct job *j, uint32_t number)
 {
-    return number > 0 && number <= j->nworlds ? j->worlds[number - 1] : NULL;
+    return number > 0 && number <= j->at->nworlds ? j->at->worlds[number - 1] : NULL;
+}
+
+void job_spawn_resend(struct job *j, uint32_t vertex)
+{
+    for (size_t i = 0; i < j->at->nworlds; i++)
+        job_send(j, FRAME_PREPARE, vertex, &j->at->worlds[i]->prepare->base);
 }
 
 void job_spawn_ready(struct job *j, uint32_t vertex, const Muster__Ready *m)

@@ -12,26 +12,28 @@
 
 static void all_exited(struct job *j)
 {
-    if (j->exited == j->nranks)
+    if (j->at->exited == j->at->nranks)
         job_event(j, JOB_EV_ENDED);
 }
 
 // One more rank of the attempt is gone; false when that was known.
 static bool note_exit(struct job *j, uint32_t rank)
 {
-    if (rank >= j->nranks || j->ranks[rank].exited)
+    if (rank >= j->at->nranks || j->at->ranks[rank].exited)
         return false;
-    j->ranks[rank].exited = true;
-    j->exited++;
+    j->at->ranks[rank].exited = true;
+    j->at->exited++;
     if (j->input != NULL)
         input_rank_gone(j->input, rank);
-    namestore_proc_gone(j->names, job_rank_nspace(j, rank), j->ranks[rank].rank);
+    namestore_proc_gone(j->at->names, job_rank_nspace(j, rank),
+                        j->at->ranks[rank].rank);
     return true;
 }
 
 static void fail_collectives(struct job *j, uint32_t rank, const char *why)
 {
-    coll_fail_rank(j->colls, job_rank_nspace(j, rank), j->ranks[rank].rank, -1, why);
+    coll_fail_rank(j->at->colls, job_rank_nspace(j, rank), j->at->ranks[rank].rank, -1,
+                   why);
 }
 
 static void end_streams(struct job *j, uint32_t rank)
@@ -56,13 +58,13 @@ static bool is_waited_for(const struct job *j, const struct job_rank *r)
 {
     if (!r->idle_exit)
         return false;
-    return r->world != NULL ? !job_spawn_is_plain(r->world) : j->pmix_used;
+    return r->world != NULL ? !job_spawn_is_plain(r->world) : j->at->pmix_used;
 }
 
 static void check_idle_exits(struct job *j)
 {
-    for (uint32_t r = 0; r < j->nranks; r++) {
-        if (!is_waited_for(j, &j->ranks[r]))
+    for (uint32_t r = 0; r < j->at->nranks; r++) {
+        if (!is_waited_for(j, &j->at->ranks[r]))
             continue;
         struct verdict_rank t = job_rank_text(j, r);
         CLEANUP_FREE char *who = verdict_rank_text(&t);
@@ -81,22 +83,23 @@ static void on_exited(struct job *j, const struct frame *f)
         msg_free(m);
         return;
     }
-    struct job_rank *rank = &j->ranks[m->rank];
+    struct job_rank *rank = &j->at->ranks[m->rank];
     rank->pid = m->pid;
     rank->idle_exit = m->status == 0 && !m->pmix_connected;
     struct verdict_rank t = job_rank_text(j, m->rank);
     events_write(j->conf.events, "exited",
-                 json_pack("{s:i, s:s, s:i, s:i}", "rank", (int)m->rank, "member",
-                           t.member, "pid", (int)m->pid, "status", (int)m->status));
+                 json_pack("{s:i, s:i, s:s, s:i, s:i}", "attempt", (int)j->at->number,
+                           "rank", (int)m->rank, "member", t.member, "pid", (int)m->pid,
+                           "status", (int)m->status));
     bool bad = m->status != 0 || (m->pmix_connected && !m->pmix_finalized);
-    if (j->state < JOB_STOP && bad)
+    if (job_attempt_lives(j) && bad)
         job_notify_ended(j, m->rank,
                          WIFSIGNALED(m->status)
                              ? MUSTER__NOTIFY__ENDED__SIGNALED
                              : MUSTER__NOTIFY__ENDED__WITHOUT_FINALIZE);
     // SIGKILL is not what a stop begins with: somebody else's (the kernel, out of
     // memory).
-    bool counts = j->state < JOB_STOP || (job_settling(j) && m->status == SIGKILL);
+    bool counts = job_attempt_lives(j) || (job_settling(j) && m->status == SIGKILL);
     if (counts && verdict_exit(&j->verdict, &t, m->status, m->pmix_connected,
                                m->pmix_finalized)) {
         if (m->oom_kills > 0)
@@ -127,69 +130,80 @@ static void tell_finding(struct job *j, const struct group_member *m, const char
 static void on_ready(struct job *j, const struct frame *f, struct group_member *m)
 {
     Muster__Ready *msg = msg_unpack(f, &muster__ready__descriptor, NULL);
+    struct job_seat *seat = job_seat(j, f->src);
     uint32_t world = msg != NULL ? msg->world : 0;
     if (world > 0)
         job_spawn_ready(j, f->src, msg);
     else if (msg != NULL && j->map.positions[0].member + 1 == f->src)
-        j->master_port = msg->master_port;
-    for (size_t i = 0; msg != NULL && !m->ready && i < msg->n_warnings; i++)
+        j->at->master_port = msg->master_port;
+    for (size_t i = 0; msg != NULL && !seat->ready && i < msg->n_warnings; i++)
         tell_finding(j, m, msg->warnings[i]);
     msg_free(msg);
-    if (world > 0 || m->ready || job_position(j, f->src) == NULL)
+    if (world > 0 || seat->ready || job_position(j, f->src) == NULL)
         return;
-    m->ready = true;
-    if (++j->ready == j->map.npositions)
+    seat->ready = true;
+    if (++j->at->ready == j->map.npositions)
         job_event(j, JOB_EV_READY);
+}
+
+// A program that is not there, or is none, will not be there the next time.
+static bool is_mistake(int code)
+{
+    return code == 126 || code == 127;
 }
 
 static void on_failed(struct job *j, const struct frame *f, struct group_member *m)
 {
     Muster__Failed *msg = msg_unpack(f, &muster__failed__descriptor, NULL);
     CLEANUP_FREE char *name = group_member_text(m);
-    bool counts = j->state < JOB_STOP || job_settling(j);
+    bool counts = job_attempt_lives(j) || job_settling(j);
     int code = msg != NULL && msg->code > 0 && msg->code < 256 ? (int)msg->code
                                                                : VERDICT_OWN_FAILURE;
     if (msg != NULL && msg->world > 0) {
         CLEANUP_FREE char *why = xasprintf("member %s: %s", name, msg->text);
         job_spawn_failed(j, msg->world, code, why);
     } else if (msg != NULL && counts)
-        job_fail(j, VERDICT_LOSS, code, "member %s: %s", name, msg->text);
+        job_fail(j, is_mistake(code) ? VERDICT_ORDER : VERDICT_LOSS, code,
+                 "member %s: %s", name, msg->text);
     msg_free(msg);
 }
 
 static void on_started(struct job *j, const struct frame *f, struct group_member *m)
 {
     Muster__Started *msg = msg_unpack(f, &muster__started__descriptor, NULL);
+    struct job_seat *seat = job_seat(j, f->src);
     for (size_t i = 0; msg != NULL && i < msg->n_ranks; i++) {
         uint32_t rank = msg->ranks[i]->rank;
-        if (!job_rank_is_at(j, f->src, rank) || j->ranks[rank].started)
+        if (!job_rank_is_at(j, f->src, rank) || j->at->ranks[rank].started)
             continue;
-        j->ranks[rank].pid = msg->ranks[i]->pid;
-        j->ranks[rank].started = true;
+        j->at->ranks[rank].pid = msg->ranks[i]->pid;
+        j->at->ranks[rank].started = true;
         events_write(j->conf.events, "started",
-                     json_pack("{s:i, s:s, s:i}", "rank", (int)rank, "member",
-                               m->member->name, "pid", (int)msg->ranks[i]->pid));
-        if (j->ranks[rank].world != NULL)
-            job_spawn_started(j, j->ranks[rank].world);
+                     json_pack("{s:i, s:i, s:s, s:i}", "attempt", (int)j->at->number,
+                               "rank", (int)rank, "member", m->member->name, "pid",
+                               (int)msg->ranks[i]->pid));
+        if (j->at->ranks[rank].world != NULL)
+            job_spawn_started(j, j->at->ranks[rank].world);
     }
     bool first = msg != NULL && msg->n_ranks > 0 && msg->ranks[0]->rank < j->map.ranks;
     msg_free(msg);
-    if (m->started || !first || job_position(j, f->src) == NULL)
+    if (seat->started || !first || job_position(j, f->src) == NULL)
         return;
-    m->started = true;
-    if (++j->started == j->map.npositions)
+    seat->started = true;
+    if (++j->at->started == j->map.npositions)
         job_event(j, JOB_EV_STARTED);
 }
 
 static void on_stopped(struct job *j, const struct frame *f, struct group_member *m)
 {
     Muster__Stopped *msg = msg_unpack(f, &muster__stopped__descriptor, NULL);
-    if (msg == NULL || m->stopped || !m->hosts) {
+    struct job_seat *seat = job_seat(j, f->src);
+    if (msg == NULL || seat->stopped || !seat->hosts) {
         msg_free(msg);
         return;
     }
-    m->stopped = true;
-    j->stopped++;
+    seat->stopped = true;
+    j->at->stopped++;
     CLEANUP_FREE char *name = group_member_text(m);
     for (size_t i = 0; i < msg->n_leftovers; i++)
         log_warn(j->conf.log,
@@ -199,17 +213,20 @@ static void on_stopped(struct job *j, const struct frame *f, struct group_member
     events_write(j->conf.events, "stopped",
                  json_pack("{s:s, s:i, s:s}", "member", m->member->name, "leftovers",
                            (int)msg->n_leftovers, "why", msg->why));
+    seat->leaves = msg->leaves;
+    if (msg->leaves)
+        group_set_why(m, msg->why);
     if (msg->why[0] != '\0') { // nobody asked: no exits may have been told
-        if (j->state < JOB_STOP || job_settling(j))
+        if (job_attempt_lives(j) || job_settling(j))
             job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE, "member %s: %s", name,
                      msg->why);
-        for (uint32_t r = 0; r < j->nranks; r++)
-            if (j->ranks[r].member + 1 == f->src)
+        for (uint32_t r = 0; r < j->at->nranks; r++)
+            if (j->at->ranks[r].member + 1 == f->src)
                 job_rank_gone(j, r, msg->why);
     }
     msg_free(msg);
-    if (j->stopped == j->hosts)
-        job_event(j, JOB_EV_STOPPED);
+    if (j->at->stopped == j->at->hosts)
+        job_stopped(j);
 }
 
 static void on_output(struct job *j, const struct frame *f)
@@ -219,8 +236,10 @@ static void on_output(struct job *j, const struct frame *f)
         j->printed += m->data.len;
         if (m->data.len > 0)
             output_data(j->output, m->rank, m->stream, m->data.data, m->data.len);
-        if (m->eof)
+        if (m->eof) {
             output_eof(j->output, m->rank, m->stream);
+            job_muster_check(j);
+        }
     }
     msg_free(m);
 }
@@ -239,7 +258,7 @@ static void on_abort(struct job *j, const struct frame *f)
     long number = m != NULL ? job_rank_number(j, m->nspace, m->rank) : -1;
     if (number >= 0 && job_rank_is_at(j, f->src, (uint32_t)number)) {
         struct verdict_rank t = job_rank_text(j, (uint32_t)number);
-        if (j->state < JOB_STOP)
+        if (job_attempt_lives(j))
             job_notify_ended(j, (uint32_t)number, MUSTER__NOTIFY__ENDED__ABORTED);
         if (verdict_abort(&j->verdict, &t, m->status, m->text))
             job_event(j, JOB_EV_CAUSE);
@@ -261,7 +280,7 @@ static void on_lost_below(struct job *j, const struct frame *f)
     if (m != NULL && m->vertex > f->src && m->vertex <= j->group.n &&
         tree_contains(&j->tree, f->src, m->vertex)) {
         if (m->was_attached)
-            job_member_lost(j, m->vertex, m->why);
+            job_member_lost(j, m->vertex, m->why, m->gone);
         else
             job_member_missing(j, m->vertex, m->why, m->code < 256 ? (int)m->code : 0,
                                m->final);
@@ -273,16 +292,16 @@ static void on_lost_below(struct job *j, const struct frame *f)
 // libraries of different versions do not find each other, and say anything but that.
 static void compare_libpmix(struct job *j, uint32_t vertex, const char *version)
 {
-    if (j->libpmix == NULL) {
-        j->libpmix = xstrdup(version);
-        j->libpmix_from = vertex;
-    } else if (strcmp(j->libpmix, version) != 0) {
+    if (j->at->libpmix == NULL) {
+        j->at->libpmix = xstrdup(version);
+        j->at->libpmix_from = vertex;
+    } else if (strcmp(j->at->libpmix, version) != 0) {
         CLEANUP_FREE char *first =
-            group_member_text(group_at(&j->group, j->libpmix_from));
+            group_member_text(group_at(&j->group, j->at->libpmix_from));
         CLEANUP_FREE char *text = xasprintf(
             "PMIX_VERSION: its ranks use libpmix %s, those of %s %s; MPI libraries of "
             "different versions cannot talk to each other: use one image for all ranks",
-            version, first, j->libpmix);
+            version, first, j->at->libpmix);
         tell_finding(j, group_at(&j->group, vertex), text);
     }
 }
@@ -290,7 +309,7 @@ static void compare_libpmix(struct job *j, uint32_t vertex, const char *version)
 static void on_pmix_used(struct job *j, const struct frame *f)
 {
     Muster__PmixUsed *used = msg_unpack(f, &muster__pmix_used__descriptor, NULL);
-    j->pmix_used = true;
+    j->at->pmix_used = true;
     if (used != NULL && used->libpmix[0] != '\0')
         compare_libpmix(j, f->src, used->libpmix);
     msg_free(used);
@@ -307,7 +326,7 @@ static void forward(struct job *j, const struct frame *f)
 // What belongs to the attempt: nothing of it is heard before it was prepared.
 static void attempt_frame(struct job *j, const struct frame *f, struct group_member *m)
 {
-    if (j->prepare == NULL || f->attempt != 1) {
+    if (j->at->prepare == NULL || f->attempt != j->at->number) {
         log_debug(j->conf.log, "dropped %s of another attempt",
                   frame_kind_name(f->kind));
         return;

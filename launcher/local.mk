@@ -13,24 +13,29 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/foreign_opts.c %D%/foreign_opts.h \
 	%D%/input.c %D%/input.h \
 	%D%/job.c %D%/job.h %D%/job_internal.h \
+	%D%/job_attempt.c %D%/job_attempt.h \
 	%D%/job_coll.c \
 	%D%/job_connect.c \
 	%D%/job_discover.c \
 	%D%/job_input.c \
 	%D%/job_fsm.c %D%/job_fsm.h \
+	%D%/job_muster.c \
 	%D%/job_names.c \
 	%D%/job_notify.c \
 	%D%/job_output.c \
 	%D%/job_plan.c %D%/job_plan.h \
+	%D%/job_return.c \
 	%D%/job_roll.c \
 	%D%/job_spawn.c \
 	%D%/job_up.c \
+	%D%/job_wait.c \
 	%D%/lines.c %D%/lines.h \
 	%D%/local_agent.c \
 	%D%/look.c %D%/look.h \
 	%D%/map.c %D%/map.h \
 	%D%/opts.c %D%/opts.h \
 	%D%/output.c %D%/output.h \
+	%D%/policy.c %D%/policy.h \
 	%D%/progress.c %D%/progress.h \
 	%D%/roll_print.c %D%/roll_print.h \
 	%D%/sink.c %D%/sink.h \

@@ -39,6 +39,12 @@ enum {
     KEY_OUTPUT,
     KEY_MERGE,
     KEY_TIMEOUT,
+    KEY_ON_FAILURE,
+    KEY_MAX_RESTARTS,
+    KEY_RESTART_WINDOW,
+    KEY_SAME_FAILURES,
+    KEY_HEALTHY,
+    KEY_REPLACE_TIMEOUT,
 };
 
 static const struct argp_option options[] = {
@@ -69,6 +75,26 @@ static const struct argp_option options[] = {
      "How long a member whose connection is lost may come back (default: 5)", 4},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0,
      "Stop the job after so long, counted from the start of the ranks; exit code 124",
+     4},
+    {"on-failure", KEY_ON_FAILURE, "abort|restart", 0,
+     "A rank fails or a pod is lost: end the job (the default), or start all ranks "
+     "again "
+     "on the pods that are there and the replaced ones",
+     4},
+    {"max-restarts", KEY_MAX_RESTARTS, "N", 0,
+     "Restarts within --restart-window (default: 10)", 4},
+    {"restart-window", KEY_RESTART_WINDOW, "SECONDS", 0,
+     "After so long a restart is forgotten (default: 3600)", 4},
+    {"same-failures", KEY_SAME_FAILURES, "K", 0,
+     "Give up when the same rank ends the same way K times in a row (default: 3; 0: "
+     "never)",
+     4},
+    {"healthy", KEY_HEALTHY, "SECONDS", 0,
+     "Ranks that ran so long made progress: no pause before the next attempt (default: "
+     "300)",
+     4},
+    {"replace-timeout", KEY_REPLACE_TIMEOUT, "SECONDS", 0,
+     "How long a restart waits for lost members and their replacements (default: 600)",
      4},
     {"fanout", KEY_FANOUT, "K", 0, "Children of a vertex of the tree (default: 64)", 4},
     {"stdin", KEY_STDIN, "RANK|all|none", 0, "Who gets stdin (default: rank 0)", 5},
@@ -131,6 +157,54 @@ static void check_pmi(struct argp_state *state, struct opts *o, const char *text
             o->pmi = known[i];
     if (strcmp(text, o->pmi) != 0)
         argp_error(state, "--pmi %s: auto, pmix, pmi1 or none", text);
+}
+
+static void take_on_failure(struct argp_state *state, struct opts *o, const char *text)
+{
+    bool restart = strcmp(text, "restart") == 0;
+    if (!restart && strcmp(text, "abort") != 0)
+        argp_error(state, "--on-failure %s: abort or restart", text);
+    o->policy.on_failure = restart ? POLICY_RESTART : POLICY_ABORT;
+}
+
+// Options that are of use only with --on-failure restart.
+static bool take_restart(int key, char *arg, struct argp_state *state)
+{
+    struct opts *o = state->input;
+    struct policy_conf *p = &o->policy;
+    switch (key) {
+    case KEY_MAX_RESTARTS:
+        o->restart_option = "--max-restarts";
+        p->max_restarts = number(state, o->restart_option, arg, 0, POLICY_RESTARTS_MAX);
+        return true;
+    case KEY_RESTART_WINDOW:
+        o->restart_option = "--restart-window";
+        p->window_ms = seconds(state, o->restart_option, arg);
+        return true;
+    case KEY_SAME_FAILURES:
+        o->restart_option = "--same-failures";
+        p->same_failures = number(state, o->restart_option, arg, 0, UINT16_MAX);
+        return true;
+    case KEY_HEALTHY:
+        o->restart_option = "--healthy";
+        p->healthy_ms = seconds(state, o->restart_option, arg);
+        return true;
+    case KEY_REPLACE_TIMEOUT:
+        o->restart_option = "--replace-timeout";
+        o->replace_timeout_ms = seconds(state, o->restart_option, arg);
+        return true;
+    default: return false;
+    }
+}
+
+static int check_restart(const struct opts *o)
+{
+    if (o->restart_option == NULL || o->policy.on_failure == POLICY_RESTART)
+        return 0;
+    fprintf(stderr,
+            "muster run: %s is about restarts: give --on-failure restart with it\n",
+            o->restart_option);
+    return -1;
 }
 
 static void take_stdin(struct argp_state *state, struct opts *o, const char *text)
@@ -215,13 +289,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_TIMESTAMP: o->output.timestamp = true; return 0;
     case KEY_MERGE: o->output.merge = true; return 0;
     case KEY_OUTPUT: o->output.dir = arg; return 0;
+    case KEY_ON_FAILURE: take_on_failure(state, o, arg); return 0;
     case ARGP_KEY_ARG: take_program(state, o); return 0;
     case ARGP_KEY_END:
         if (o->quiet && o->verbose)
             argp_error(state, "-q and -v contradict each other: give one of the two");
         return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "which program? none was given"); return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    default: return take_restart(key, arg, state) ? 0 : ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -298,6 +373,11 @@ int opts_parse(struct opts *o, int argc, char **argv, int *code)
                        .grace_ms = 10000,
                        .orphan_grace_ms = 10000,
                        .link_grace_ms = 5000,
+                       .policy = {.max_restarts = 10,
+                                  .window_ms = 3600000,
+                                  .healthy_ms = 300000,
+                                  .same_failures = 3},
+                       .replace_timeout_ms = 600000,
                        .fanout = TREE_FANOUT_DEFAULT};
     source_opts_init(&o->from);
     via_opts_init(&o->via);
@@ -305,7 +385,8 @@ int opts_parse(struct opts *o, int argc, char **argv, int *code)
     char name[] = "muster run";
     argv[0] = name;
     error_t rc = argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_LONG_ONLY, NULL, o);
-    if (rc == 0 && settle_source(o) == 0 && settle_members(o) == 0 && check_via(o) == 0)
+    if (rc == 0 && settle_source(o) == 0 && settle_members(o) == 0 &&
+        check_via(o) == 0 && check_restart(o) == 0)
         return 0;
     *code = 125;
     opts_free(o);

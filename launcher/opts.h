@@ -10,6 +10,7 @@
 #include "hostfile/source_opts.h"
 #include "launcher/map.h"
 #include "launcher/output.h"
+#include "launcher/policy.h"
 #include "launcher/via_opts.h"
 
 struct opts {
@@ -30,6 +31,10 @@ struct opts {
     uint32_t orphan_grace_ms;   // --orphan-grace
     uint32_t link_grace_ms;     // --link-grace; no more than the orphan grace counts
     uint32_t timeout_ms;        // --timeout: of the ranks' run; 0: none
+    struct policy_conf policy;  // --on-failure and its kin
+    const char
+        *restart_option; // the last of those that need --on-failure restart; NULL
+    uint32_t replace_timeout_ms; // --replace-timeout
     uint32_t fanout;
     bool quiet, verbose;
     char **argv; // the program and its arguments; borrowed from main's argv

@@ -17,7 +17,6 @@ enum { OUT, ERR, DIR, PLACES };
 struct stream {
     struct lines lines;
     bool eof;
-    bool made; // its file was made
 };
 
 struct output {
@@ -26,7 +25,9 @@ struct output {
     void *arg;
     struct stream *streams; // [rank * 2 + (stream - 1)]
     uint32_t ranks, open;
-    bool joined; // stdout and stderr are one file: all goes through the first sink
+    bool *made;   // as streams, and of all that there ever were: its file was made
+    size_t nmade; // entries
+    bool joined;  // stdout and stderr are one file: all goes through the first sink
     struct sink *sinks[PLACES]; // DIR: NULL without style.dir
     bool file[PLACES];
     bool unfinished[2]; // what went there last was a stream's end without a newline
@@ -82,9 +83,7 @@ struct output *output_create(struct event_base *base, const struct output_places
     o->style = *style;
     o->ops = ops;
     o->arg = arg;
-    o->ranks = ranks;
-    o->open = ranks * 2;
-    o->streams = xcalloc((size_t)ranks * 2, sizeof *o->streams);
+    output_add(o, ranks);
     o->sinks[OUT] = sink_create(base, to->out, &out_ops, o);
     o->sinks[ERR] = sink_create(base, to->err, &err_ops, o);
     if (style->dir != NULL)
@@ -101,19 +100,55 @@ void output_add(struct output *o, uint32_t ranks)
     size_t before = (size_t)o->ranks * 2, more = (size_t)ranks * 2;
     o->streams = xrealloc(o->streams, before + more, sizeof *o->streams);
     memset(o->streams + before, 0, more * sizeof *o->streams);
+    if (before + more > o->nmade) {
+        o->made = xrealloc(o->made, before + more, sizeof *o->made);
+        memset(o->made + o->nmade, 0, before + more - o->nmade);
+        o->nmade = before + more;
+    }
     o->ranks += ranks;
     o->open += (uint32_t)more;
+}
+
+bool output_is_ended(const struct output *o)
+{
+    return o->open == 0;
+}
+
+static void forget_debts(struct output *o)
+{
+    for (int i = 0; i < PLACES; i++)
+        if (o->sinks[i] != NULL)
+            sink_forget(o->sinks[i]);
+}
+
+static void free_streams(struct output *o)
+{
+    for (size_t i = 0; i < (size_t)o->ranks * 2; i++)
+        lines_free(&o->streams[i].lines);
+    free(STEAL(o->streams));
+    o->ranks = 0;
+    o->open = 0;
+}
+
+void output_again(struct output *o, uint32_t ranks)
+{
+    forget_debts(o);
+    for (uint32_t r = 0; r < o->ranks; r++) {
+        output_eof(o, r, 1);
+        output_eof(o, r, 2);
+    }
+    free_streams(o);
+    output_add(o, ranks);
 }
 
 void output_destroy(struct output *o)
 {
     if (o == NULL)
         return;
-    for (size_t i = 0; i < (size_t)o->ranks * 2; i++)
-        lines_free(&o->streams[i].lines);
+    free_streams(o);
     for (int i = 0; i < PLACES; i++)
         sink_destroy(o->sinks[i]);
-    free(o->streams);
+    free(o->made);
     free(o);
 }
 
@@ -153,13 +188,13 @@ static bool to_file(struct output *o, uint32_t rank, unsigned stream,
                     const struct buf *b, const struct sink_credit *owed)
 {
     unsigned target = target_of(o, stream);
-    struct stream *st = &o->streams[rank * 2 + target - 1];
+    bool *made = &o->made[rank * 2 + target - 1];
     BUF_AUTO frame = BUF_INIT;
-    if (st->made && buf_len(b) == 0)
+    if (*made && buf_len(b) == 0)
         return false;
-    writer_frame(&frame, rank, target, !st->made, buf_data(b), buf_len(b));
+    writer_frame(&frame, rank, target, !*made, buf_data(b), buf_len(b));
     sink_put(o->sinks[DIR], buf_data(&frame), buf_len(&frame), owed);
-    st->made = true;
+    *made = true;
     return true;
 }
 

@@ -46,11 +46,16 @@ struct output *output_create(struct event_base *base, const struct output_places
                              const struct output_ops *ops, void *arg);
 // So many ranks more, numbered on.
 void output_add(struct output *o, uint32_t ranks);
+// The ranks start again: all streams are new, and what waits from before pays nobody. Files
+// go on where they are.
+void output_again(struct output *o, uint32_t ranks);
 void output_destroy(struct output *o);
 void output_data(struct output *o, uint32_t rank, unsigned stream, const void *p,
                  size_t n);
 // No more comes from this stream (repeats are allowed).
 void output_eof(struct output *o, uint32_t rank, unsigned stream);
+// Are all streams at their end (what came may still wait to be written)?
+bool output_is_ended(const struct output *o);
 bool output_is_drained(const struct output *o);
 // Do bytes wait for whoever reads our stdout or stderr? They may take their time.
 bool output_waits(const struct output *o);

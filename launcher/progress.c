@@ -80,9 +80,19 @@ void progress_show(struct progress *p, uint64_t now_ms, const char *text)
     p->shown = true;
 }
 
+void progress_say(struct progress *p, const char *text)
+{
+    if (p->quiet)
+        return;
+    progress_clear(p);
+    CLEANUP_FREE char *line = xasprintf("muster: %s\n", text);
+    put(p, line);
+}
+
 void progress_clear(struct progress *p)
 {
     if (p->shown)
         put(p, "\r\033[K");
     p->shown = false;
+    p->first_ms = 0;
 }

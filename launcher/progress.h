@@ -16,7 +16,9 @@ struct progress *progress_create(int fd, bool quiet);
 void progress_destroy(struct progress *p);
 // Show this state of things; at most some updates a second reach the terminal.
 void progress_show(struct progress *p, uint64_t now_ms, const char *text);
-// Take the line away (ranks print now, or the end).
+// A line that stays.
+void progress_say(struct progress *p, const char *text);
+// Take the line away (ranks print now, or the end); the next wait is another one.
 void progress_clear(struct progress *p);
 
 #endif

@@ -55,6 +55,13 @@ static void pay(struct sink *s, size_t n)
     }
 }
 
+void sink_forget(struct sink *s)
+{
+    struct owed *owed = (struct owed *)(void *)buf_data(&s->owed);
+    for (size_t i = 0; i < buf_len(&s->owed) / sizeof *owed; i++)
+        owed[i].credit.bytes = 0;
+}
+
 static ssize_t write_now(struct sink *s, size_t n)
 {
     if (s->broken)

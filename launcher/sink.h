@@ -36,6 +36,8 @@ void sink_destroy(struct sink *s); // NULL-safe; what waits is lost
 void sink_put(struct sink *s, const void *p, size_t n,
               const struct sink_credit *credit);
 void sink_flush(struct sink *s);
+// What waits pays nobody when it is written.
+void sink_forget(struct sink *s);
 bool sink_is_idle(const struct sink *s);
 // Bytes written, or swallowed, so far.
 uint64_t sink_passed(const struct sink *s);

@@ -26,6 +26,8 @@ struct child {
     struct event *retry;
     uint32_t backoff_ms;
     unsigned tries;
+    bool lost;  // once, or given up
+    bool again; // branch_redial after that: no failure is the last
 };
 
 struct branch {
@@ -97,8 +99,9 @@ static bool is_final(const struct branch *b, const struct err *why)
 static void fail_try(struct child *c, const struct err *why)
 {
     struct branch *b = c->branch;
-    bool final = is_final(b, why);
+    bool final = c->again ? b->closing : is_final(b, why);
     c->state = final ? CHILD_GONE : CHILD_WAITING;
+    c->lost = c->lost || final;
     if (!final) {
         loop_timer_arm(c->retry, c->backoff_ms);
         c->backoff_ms =
@@ -165,6 +168,7 @@ static void on_down(void *arg, const struct err *why)
             dial_next(b);
     } else if (was == CHILD_ATTACHED) {
         c->state = CHILD_GONE;
+        c->lost = true;
         b->ops->lost(b->arg, c->vertex, &text);
     }
     leave(b);
@@ -280,6 +284,40 @@ void branch_adopt(struct branch *b, uint32_t vertex, int in, int out)
     c->state = CHILD_DIALING;
     b->dialing++;
     c->link = link_over_fds(&b->conf.link, in, out, &link_ops, c);
+}
+
+static void lose_moved(struct child *c)
+{
+    ERR_AUTO err = ERR_INIT;
+    err_set_kind(
+        &err, "LOST", 0,
+        "its connection is broken, and it has another address now (its pod was "
+        "replaced)");
+    on_down(c, &err);
+}
+
+static void stop_dialing(struct child *c)
+{
+    struct branch *b = c->branch;
+    link_destroy(c->link);
+    c->link = NULL;
+    b->dialing -= c->state == CHILD_DIALING ? 1 : 0;
+    c->state = CHILD_WAITING;
+}
+
+void branch_redial(struct branch *b, uint32_t vertex)
+{
+    struct child *c = &b->children[vertex - b->first];
+    if (c->state == CHILD_ATTACHED && link_hung_up(c->link))
+        lose_moved(c);
+    if (c->state == CHILD_ATTACHED || b->closing)
+        return;
+    stop_dialing(c);
+    c->again = c->lost;
+    c->tries++;
+    c->backoff_ms = RETRY_FIRST_MS;
+    if (member_of(c)->address[0] != '\0')
+        loop_timer_arm(c->retry, 0);
 }
 
 static int send_to(struct child *c, const struct frame *f)

@@ -4,6 +4,8 @@
 //   WAITING -> DIALING -> ATTACHED -> GONE, and DIALING -> WAITING (retry with back-off)
 //   or -> GONE when trying again cannot help (wrong key, other version, refused) or the
 //   deadline of Attach.connect_ms is over.
+//   branch_redial(): GONE, WAITING or DIALING -> WAITING; then every failure is one to try
+//   again after, as another pod may come to the address.
 // A child that is attached has got the same Attach body with its own vertex as dst, and
 // answers for its subtree: its ATTACHED and LOST frames come through frame().
 #ifndef MUSTER_WIRE_BRANCH_H
@@ -24,7 +26,7 @@ struct branch_ops {
     // A direct child could not be reached. final: no further try is made.
     void (*missing)(void *arg, uint32_t vertex, const struct err *why, bool final);
     // An attached child is gone and its whole subtree is out of reach. why->kind is
-    // "CLOSED" when it left in order.
+    // "CLOSED" when it left in order, "GONE" when its program has surely ended.
     void (*lost)(void *arg, uint32_t vertex, const struct err *why);
     // Both may be NULL: an attached child lost its connection and stays attached while it
     // may come back (link.h); it has come back.
@@ -50,6 +52,10 @@ struct branch *branch_create(const struct branch_conf *conf,
 // The child `vertex` is reached over these fds (taken over) instead of being dialed; it
 // must not be attached. Also from inside missing() for that child.
 void branch_adopt(struct branch *b, uint32_t vertex, int in, int out);
+// Dial the child at the address that attach has now, unless it is attached and connected. A
+// child that was lost is dialed until the branch ends. One whose program has ended, so it
+// seems (link_hung_up), is lost() first: it has another address, and is not waited for.
+void branch_redial(struct branch *b, uint32_t vertex);
 // Down the tree: to every attached child for dst TREE_ALL, else towards dst. Returns -1
 // when the child on the way is not attached (the frame is dropped).
 int branch_send(struct branch *b, const struct frame *f);

@@ -17,6 +17,7 @@ const char *frame_kind_name(uint16_t kind)
         [FRAME_ATTACH] = "ATTACH",
         [FRAME_ATTACHED] = "ATTACHED",
         [FRAME_LOST] = "LOST",
+        [FRAME_REATTACH] = "REATTACH",
         [FRAME_ROLL] = "ROLL",
         [FRAME_PREPARE] = "PREPARE",
         [FRAME_READY] = "READY",

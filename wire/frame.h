@@ -41,6 +41,7 @@ enum frame_kind {
     FRAME_ATTACH = 10,   // d Attach: you are this vertex; dial your children
     FRAME_ATTACHED = 11, // u Attached: a vertex of the subtree is there
     FRAME_LOST = 12, // u Lost: a vertex of the subtree cannot be reached or went away
+    FRAME_REATTACH = 13,      // d Reattach: a vertex is dialed again
     FRAME_ROLL = 15,          // d Roll: members and seats, as they are now
     FRAME_PREPARE = 20,       // d Prepare
     FRAME_READY = 21,         // u Ready

@@ -64,7 +64,8 @@ struct link_ops {
     // Once: refused, timed out, lost, or closed in order (why->kind is "CLOSED"). Other
     // kinds: "REFUSED_TCP" (nobody listens), "UNREACHABLE", "TIMEOUT", "KEY" (wrong key
     // on either side), "VERSION", "REFUSED" (the peer said why), "SILENT" (no
-    // heartbeat), "LOST" (closed without BYE, reset), "OVERFLOW" (the peer does not
+    // heartbeat), "LOST" (closed without BYE, reset), "GONE" (the
+    // same, and the peer's program has surely ended), "OVERFLOW" (the peer does not
     // read), "PROTOCOL", "REMOTE_EXEC_NOT_FOUND" (sshd's host has no musterd),
     // "REMOTE_EXEC" (it does not start there, or could not be brought). The text is meant
     // for the user. The owner still has to destroy the link.
@@ -142,6 +143,8 @@ const char *link_local_address(const struct link *l);
 
 // How long it has been BROKEN, or was when it went DOWN from there; else 0.
 uint64_t link_away_ms(const struct link *l);
+// BROKEN since the peer's end was closed (its program ended, as a rule), not cut off?
+bool link_hung_up(const struct link *l);
 // Is this the name of the link? Random, and told to nobody but the two ends.
 enum { LINK_SESSION_BYTES = 16 };
 bool link_is_session(const struct link *l, const uint8_t *session);

@@ -127,11 +127,14 @@ static bool closed_meanwhile(const struct link *l, const struct err *why)
 
 void link_resume_give_up(struct link *l, const struct err *why)
 {
-    const char *kind = l->lost.kind, *lost = err_text(&l->lost);
+    const char *lost = err_text(&l->lost);
+    bool ended = l->hung_up && strcmp(why->kind, "REFUSED_TCP") == 0;
+    bool gone = ended || strcmp(why->kind, "REPLACED") == 0;
+    const char *kind = gone ? "GONE" : l->lost.kind;
     link_core_enter(l);
     if (closed_meanwhile(l, why))
         link_end_kind(l, "CLOSED", "closed");
-    else if (l->hung_up && strcmp(why->kind, "REFUSED_TCP") == 0)
+    else if (ended)
         link_end_kind(l, kind, "%s", lost);
     else
         link_end_kind(l, kind, "%s; %s", lost, err_text(why));
@@ -161,6 +164,11 @@ uint64_t link_away_ms(const struct link *l)
 {
     bool away = l->away_since > 0 && (l->state == LINK_BROKEN || l->state == LINK_DOWN);
     return away ? loop_now_ms() - l->away_since : 0;
+}
+
+bool link_hung_up(const struct link *l)
+{
+    return l->state == LINK_BROKEN && l->hung_up;
 }
 
 // ---- a connection that goes on with a link ----------------------------------

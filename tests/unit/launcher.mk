@@ -1,7 +1,7 @@
 check_PROGRAMS += tests/unit/test_map tests/unit/test_job_fsm tests/unit/test_verdict \
-	tests/unit/test_output tests/unit/test_job_plan
+	tests/unit/test_output tests/unit/test_job_plan tests/unit/test_policy
 TESTS += tests/unit/test_map tests/unit/test_job_fsm tests/unit/test_verdict \
-	tests/unit/test_output tests/unit/test_job_plan
+	tests/unit/test_output tests/unit/test_job_plan tests/unit/test_policy
 LAUNCHER_TEST_LIBS = launcher/liblauncher.a $(WIRE_LIBS) $(HOSTFILE_LIBS) $(COMMON_LIBS) \
 	$(JANSSON_LIBS) $(UNIT_LIBS)
 tests_unit_test_map_SOURCES = %D%/test_map.c
@@ -10,6 +10,8 @@ tests_unit_test_job_fsm_SOURCES = %D%/test_job_fsm.c
 tests_unit_test_job_fsm_LDADD = $(LAUNCHER_TEST_LIBS)
 tests_unit_test_verdict_SOURCES = %D%/test_verdict.c
 tests_unit_test_verdict_LDADD = $(LAUNCHER_TEST_LIBS)
+tests_unit_test_policy_SOURCES = %D%/test_policy.c
+tests_unit_test_policy_LDADD = $(LAUNCHER_TEST_LIBS)
 tests_unit_test_output_SOURCES = %D%/test_output.c
 tests_unit_test_output_LDADD = $(LAUNCHER_TEST_LIBS)
 tests_unit_test_job_plan_SOURCES = %D%/test_job_plan.c

@@ -37,7 +37,7 @@ static Muster__Prepare *plan(const struct roll *roll, struct opts *o)
     struct map map;
     struct map_member mm[] = {{"a", 2}, {"b", 2}};
     cr_assert_eq(map_ranks(mm, 2, &o->map, &map, NULL), 0);
-    Muster__Prepare *p = job_plan_prepare(roll, &map, o, "ns-1");
+    Muster__Prepare *p = job_plan_prepare(roll, &map, o, "ns-1", NULL);
     map_free(&map);
     return p;
 }

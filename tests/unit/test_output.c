@@ -254,3 +254,43 @@ Test(output, ranks_that_are_added_count_like_the_others, .timeout = 10)
     cr_assert(output_is_drained(b.output));
     tear_down(&b);
 }
+
+// Reads until `want` bytes are there, and drops them.
+static void swallow(struct bed *b, size_t want)
+{
+    char piece[65536];
+    for (size_t got = 0; got < want;) {
+        ssize_t n = read(b->out[0], piece, sizeof piece);
+        cr_assert_gt(n, 0);
+        got += (size_t)n;
+        event_base_loop(b->base, EVLOOP_NONBLOCK);
+    }
+}
+
+Test(output, ranks_that_start_again_have_new_streams_and_no_old_credit, .timeout = 20)
+{
+    enum { BYTES = 1 << 20 };
+    struct bed b = {0};
+    set_up(&b, 2);
+    char *block = calloc(1, BYTES);
+    memset(block, 'x', BYTES);
+    block[BYTES - 1] = '\n';
+    output_data(b.output, 0, 1, block, BYTES);
+    put(&b, 1, 1, "cut off");
+    output_add(b.output, 1); // spawned
+    cr_assert(!output_is_ended(b.output));
+    output_again(b.output, 2);
+    b.credit[0] = b.credit[1] = 0;
+    put(&b, 0, 1, "again\n");
+    swallow(&b, BYTES);
+    cr_assert_eq(b.credit[0], strlen("again\n"));
+    output_add(b.output, 1); // of the new attempt: number 2
+    put(&b, 2, 1, "child\n");
+    end(&b, 3);
+    expect_read(b.out[0], "cut off\nagain\nchild\n");
+    cr_assert_eq(b.credit[2], strlen("child\n"));
+    cr_assert(output_is_ended(b.output));
+    cr_assert_eq(b.drained, 1);
+    free(block);
+    tear_down(&b);
+}

@@ -1,0 +1,53 @@
+// The inside of a session, shared by the session*.c files and by nobody else.
+#ifndef MUSTER_AGENT_SESSION_INTERNAL_H
+#define MUSTER_AGENT_SESSION_INTERNAL_H
+
+#include "agent/inner.h"
+#include "agent/session.h"
+#include "wire/branch.h"
+
+struct attempt;
+struct handoff_claim;
+
+struct running {
+    struct attempt *attempt;
+    struct running *prev, *next;
+};
+
+struct session {
+    struct agent *agent;
+    enum session_state state;
+    struct link *link; // NULL when it is down
+    uint32_t vertex;
+    struct tree tree;
+    Muster__Attach *attach;
+    uint64_t job;
+    uint32_t term;
+    struct branch *branch; // NULL: no children
+    struct inner inner;    // what the branch dials with
+    struct running *attempts;
+    Muster__Prepare *pending; // waits until older sessions have ended; NULL: none does
+    struct frame pending_head;
+    struct handoff_claim *claim; // to the pod's files; NULL: no ROLL came
+    bool stopping;       // SIGTERM: the link is closed when nothing runs any more
+    struct event *bound; // of GREETED and ORPHANED
+    struct event *over;  // ends the session from the loop, outside of all callbacks
+    char *address;
+};
+
+static inline struct log *session_log(const struct session *s)
+{
+    return agent_conf(s->agent)->log;
+}
+
+struct attempt *session_find_attempt(struct session *s, uint32_t number);
+// Ends a session that nothing holds: no attempt, no link above, and no child that still
+// has to hear BYE (else it would take itself for an orphan).
+void session_over_when_idle(struct session *s);
+
+// session_children.c: the vertices below.
+void session_dial_children(struct session *s);
+// A vertex of the tree is dialed anew: by us, when it is a child of ours.
+void session_reattach(struct session *s, const struct frame *f);
+
+#endif

@@ -1,0 +1,221 @@
+// From a stopped attempt to the next one: whether, when, and on whom.
+//
+// MUSTER ends when every position's member is attached, the pause between restarts is over,
+// and the old ranks' last words are there (or had their time).
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/event.h>
+
+#include "common/log.h"
+#include "common/loop.h"
+#include "common/mem.h"
+#include "launcher/job_internal.h"
+
+enum {
+    LAST_WORDS_MS = 2000, // for what old ranks printed and nobody has read yet
+    REASON_MAX = 1000,    // bytes; it goes into the ranks' environment
+    SHOWN = 3,
+    HISTORY_SHOWN = 10, // the last ones
+};
+
+// ---- whether --------------------------------------------------------------------
+
+// What no budget helps against.
+static bool cannot(const struct job *j, struct err *why)
+{
+    if (j->unproven)
+        err_set(why, "it is not restarted, as some of its ranks may still run");
+    else if (j->local && j->group.v[0].state != GROUP_ATTACHED)
+        err_set(why, "it is not restarted, as it was the agent of this machine that "
+                     "ended");
+    return why->text != NULL;
+}
+
+bool job_muster_is_due(struct job *j)
+{
+    ERR_AUTO why = ERR_INIT;
+    uint32_t pause = 0;
+    uint64_t now = loop_now_ms();
+    struct policy_failure f = {.now_ms = now,
+                               .ran_ms = j->run_ms > 0 ? now - j->run_ms : 0,
+                               .order = j->verdict.strength == VERDICT_ORDER,
+                               .rank = j->verdict.rank,
+                               .code = j->verdict.code};
+    if (!j->verdict.failed)
+        return false;
+    if (j->opts->policy.on_failure == POLICY_RESTART && !f.order && cannot(j, &why))
+        f.order = true;
+    if (policy_judge(j->policy, &f, &pause, &why)) {
+        j->pause_ms = now + pause;
+        return true;
+    }
+    if (why.text != NULL) {
+        CLEANUP_FREE char *before = j->verdict.text;
+        j->verdict.text = xasprintf("%s; %s", before, err_text(&why));
+    }
+    return false;
+}
+
+// ---- waiting --------------------------------------------------------------------
+
+// Positions without a member that could be prepared; *text names some of them, and with
+// `why` what is known of each.
+static uint32_t vacant(const struct job *j, bool why, struct buf *text)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < j->map.npositions; i++) {
+        const struct group_member *m = &j->group.v[j->map.positions[i].member];
+        if (m->state == GROUP_ATTACHED &&
+            !job_seat(j, j->map.positions[i].member + 1)->leaves)
+            continue;
+        CLEANUP_FREE char *name = group_member_text(m);
+        if (n++ < SHOWN)
+            buf_printf(text, "%s%s", n == 1 ? "" : why ? "; " : ", ", name);
+        if (n <= SHOWN && why)
+            buf_printf(text, ": %s", m->why != NULL ? m->why : "no answer yet");
+    }
+    if (n > SHOWN)
+        buf_printf(text, " and %u more", n - SHOWN);
+    return n;
+}
+
+static uint64_t left(uint64_t until_ms)
+{
+    uint64_t now = loop_now_ms();
+    return until_ms > now ? until_ms - now : 0;
+}
+
+static uint64_t longer_of(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+char *job_muster_text(struct job *j)
+{
+    BUF_AUTO text = BUF_INIT;
+    uint64_t fence = left(job_return_fences(j)), pause = left(j->pause_ms);
+    uint32_t next = j->at->number + 1;
+    if (vacant(j, true, &text) == 0)
+        return xasprintf("attempt %u begins in %.1f s%s", next,
+                         (double)longer_of(fence, pause) / 1e3,
+                         fence > pause ? ", when the agents that were lost have ended "
+                                         "their ranks"
+                                       : "");
+    CLEANUP_FREE char *who = buf_steal_str(&text);
+    return xasprintf("attempt %u waits for %s", next, who);
+}
+
+void job_muster_over(struct job *j)
+{
+    BUF_AUTO text = BUF_INIT;
+    if (vacant(j, true, &text) == 0) { // it is only the pause that is long
+        loop_timer_arm(j->wait_timer,
+                       j->opts->replace_timeout_ms +
+                           longer_of(left(j->pause_ms), left(job_return_fences(j))));
+        return;
+    }
+    CLEANUP_FREE char *who = buf_steal_str(&text);
+    job_fail(j, VERDICT_LOSS, j->reason_code,
+             "%s; attempt %u had no member for every position within %g s "
+             "(--replace-timeout): %s",
+             j->reason, j->at->number + 1, j->opts->replace_timeout_ms / 1e3, who);
+}
+
+static void on_muster(evutil_socket_t fd, short what, void *arg)
+{
+    struct job *j = arg;
+    BUF_AUTO text = BUF_INIT;
+    if (j->state != JOB_MUSTER || vacant(j, true, &text) > 0)
+        return;
+    uint64_t words = output_is_ended(j->output) ? 0 : left(j->last_words_ms);
+    uint64_t pause = longer_of(left(j->pause_ms), left(job_return_fences(j)));
+    if (words > 0 || pause > 0)
+        loop_timer_arm(j->muster_timer, longer_of(words, pause));
+    else
+        job_event(j, JOB_EV_MUSTERED);
+}
+
+void job_muster_check(struct job *j)
+{
+    if (j->state == JOB_MUSTER)
+        loop_timer_arm(j->muster_timer, 0);
+}
+
+// ---- entering -------------------------------------------------------------------
+
+// One line that fits into an environment.
+static char *make_reason(const char *text)
+{
+    size_t n = strcspn(text, "\n");
+    return xstrndup(text, n < REASON_MAX ? n : REASON_MAX);
+}
+
+static char *next_text(double pause_s, uint32_t n, const char *who)
+{
+    return n > 0 ? xasprintf("begins when %s %s back", who, n == 1 ? "is" : "are")
+           : pause_s > 0 ? xasprintf("begins in %.1f s", pause_s)
+                         : xstrdup("begins");
+}
+
+static void tell_failure(struct job *j)
+{
+    BUF_AUTO text = BUF_INIT;
+    uint32_t n = vacant(j, false, &text), number = j->at->number;
+    double pause_s = (double)left(j->pause_ms) / 1e3;
+    CLEANUP_FREE char *who = buf_steal_str(&text);
+    CLEANUP_FREE char *next = next_text(pause_s, n, who);
+    events_write(j->conf.events, "attempt-failed",
+                 json_pack("{s:i, s:s, s:i, s:i, s:f}", "attempt", (int)number, "cause",
+                           j->reason, "code", j->reason_code, "vacant", (int)n, "pause",
+                           pause_s));
+    log_warn(j->conf.log, "attempt %u failed: %s; attempt %u %s", number, j->reason,
+             number + 1, next);
+}
+
+void job_muster_begin(struct job *j)
+{
+    free(j->reason);
+    j->reason = make_reason(j->verdict.text);
+    j->reason_code = j->verdict.code;
+    strv_addf(&j->history, "attempt %u failed after %.1f s: %s", j->at->number,
+              j->run_ms > 0 ? (double)(loop_now_ms() - j->run_ms) / 1e3 : 0, j->reason);
+    verdict_free(&j->verdict);
+    if (j->muster_timer == NULL)
+        j->muster_timer = loop_timer(j->conf.base, on_muster, j);
+    j->last_words_ms = loop_now_ms() + LAST_WORDS_MS;
+    job_end_unstarted(j);
+    tell_failure(j);
+    job_wait_begin(j);
+    job_muster_check(j);
+}
+
+void job_muster_next(struct job *j)
+{
+    struct job_attempt *before = j->at;
+    if (!output_is_ended(j->output))
+        log_warn(j->conf.log, "attempt %u: the end of its output did not come in time",
+                 before->number);
+    j->at = job_attempt_create(j, before->number + 1);
+    job_attempt_destroy(before);
+    j->run_ms = 0;
+    j->printed = 0;
+    events_write(
+        j->conf.events, "attempt",
+        json_pack("{s:i, s:s}", "attempt", (int)j->at->number, "reason", j->reason));
+}
+
+void job_muster_tell(struct job *j)
+{
+    uint32_t restarts = j->at != NULL ? j->at->number - 1 : 0;
+    if (restarts == 0)
+        return;
+    CLEANUP_FREE char *end =
+        xasprintf("%s at attempt %u, after %u restart%s:",
+                  j->verdict.failed ? "gave up" : "ended well", restarts + 1, restarts,
+                  restarts == 1 ? "" : "s");
+    progress_say(j->progress, end);
+    size_t from = j->history.n > HISTORY_SHOWN ? j->history.n - HISTORY_SHOWN : 0;
+    for (size_t i = from; i < j->history.n; i++)
+        progress_say(j->progress, j->history.v[i]);
+}

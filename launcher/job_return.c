@@ -1,0 +1,136 @@
+// Members that were lost, and come back: at their old address or at another one.
+//
+// The launcher alone decides who is dialed. It keeps the ATTACH body current and tells each
+// change to all vertices (REATTACH): the parent of the vertex dials it, everybody else knows
+// the address in case that it has to pass the body on. A vertex that is lost takes its
+// subtree along; when it is back it dials its children by itself.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/loop.h"
+#include "common/mem.h"
+#include "hostfile/hostname.h"
+#include "launcher/job_internal.h"
+
+enum {
+    SILENCE_MS = 3000, // link_conf.dead_ms
+    MARGIN_MS = 1000,  // for timers of a machine that is busy
+};
+
+// Is it of use that the member comes back? A job that ends with its first failure needs only
+// those without ranks, for the worlds that ranks may still spawn.
+static bool is_wanted(const struct job *j, uint32_t vertex)
+{
+    bool spare = !job_seat(j, vertex)->hosts && job_attempt_lives(j);
+    return spare || (j->opts->policy.on_failure == POLICY_RESTART &&
+                     j->state != JOB_DISCOVER && j->state <= JOB_STOP);
+}
+
+static void set_address(struct job *j, uint32_t member)
+{
+    const char *now = j->roll->members[member].address;
+    struct group_member *m = &j->group.v[member];
+    Muster__Member *told = j->attach->members[member];
+    snprintf(m->address, sizeof m->address, "%s", now);
+    free(told->address);
+    told->address = xstrdup(now);
+    if (j->via == NULL) // else it is sshd's
+        told->port = j->roll->members[member].port;
+}
+
+static void order(struct job *j, uint32_t vertex)
+{
+    Muster__Reattach r = MUSTER__REATTACH__INIT;
+    const Muster__Member *m = j->attach->members[vertex - 1];
+    r.vertex = vertex;
+    r.address = m->address;
+    r.port = m->port;
+    r.generation = ++j->attach->generation;
+    job_send(j, FRAME_REATTACH, TREE_ALL, &r.base);
+    if (tree_parent(&j->tree, vertex) == 0)
+        branch_redial(j->branch, vertex);
+}
+
+void job_return_want(struct job *j, uint32_t vertex)
+{
+    const struct group_member *m = group_at(&j->group, vertex);
+    if (j->local || m->state != GROUP_LOST || !is_wanted(j, vertex))
+        return;
+    order(j, vertex);
+}
+
+void job_return_missing(struct job *j, uint32_t vertex, bool final)
+{
+    if (final)
+        job_return_want(j, vertex);
+    else
+        job_roll_recheck(j);
+}
+
+// Its agent ends the ranks after the orphan grace, which counts from when it missed us: not
+// later than a heartbeat's silence after we missed it, and our link grace is over already.
+// Then they have the grace between SIGTERM and SIGKILL. sshd's agents know no graces.
+static uint64_t outlive_ms(const struct job *j)
+{
+    uint64_t orphan = j->attach->orphan_grace_ms - j->attach->link_grace_ms;
+    uint64_t graces = j->via == NULL ? orphan + j->opts->grace_ms : 0;
+    return graces + SILENCE_MS + MARGIN_MS;
+}
+
+void job_return_fence(struct job *j, uint32_t vertex)
+{
+    uint64_t until = loop_now_ms() + outlive_ms(j);
+    log_debug(j->conf.log, "ranks of member %s may run for %llu ms",
+              group_at(&j->group, vertex)->member->name,
+              (unsigned long long)(until - loop_now_ms()));
+    job_seat(j, vertex)->fence_ms = until;
+}
+
+uint64_t job_return_fences(const struct job *j)
+{
+    uint64_t latest = 0;
+    for (uint32_t i = 0; i < j->group.n; i++)
+        if (j->at->seats[i].fence_ms > latest)
+            latest = j->at->seats[i].fence_ms;
+    return latest;
+}
+
+void job_member_moved(struct job *j, uint32_t member)
+{
+    if (j->branch == NULL)
+        return;
+    set_address(j, member);
+    job_seat(j, member + 1)->moved = true;
+    // A healthy link is not given up for what a source says.
+    if (j->state == JOB_CONNECT || is_wanted(j, member + 1))
+        order(j, member + 1);
+}
+
+// Can the agent that was lost not run any more, now that another one has come? At its address
+// it can not (but sshd's agents are not alone there). Nor where its name has another address:
+// Kubernetes replaces a pod that it cannot ask in minutes only, and the fence is shorter.
+// An address that a file puts in the place of another says nothing.
+static bool has_ended(const struct job *j, uint32_t vertex)
+{
+    struct sockaddr_storage unused;
+    const char *name = j->roll->members[vertex - 1].name;
+    bool is_address = hostname_literal(name, strlen(name), &unused);
+    return j->via == NULL && !(job_seat(j, vertex)->moved && is_address);
+}
+
+// What its ranks do not need it for, its children's ranks and spawned worlds may.
+void job_return_greet(struct job *j, uint32_t vertex, bool same)
+{
+    struct job_seat *seat = job_seat(j, vertex);
+    seat->leaves = false;
+    if (same || has_ended(j, vertex))
+        seat->fence_ms = 0;
+    job_muster_check(j);
+    if (!job_attempt_lives(j) || j->at->prepare == NULL)
+        return;
+    job_roll_push(j); // its agent may be a new one
+    job_send(j, FRAME_PREPARE, vertex, &j->at->prepare->base);
+    job_spawn_resend(j, vertex);
+}

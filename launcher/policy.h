@@ -1,0 +1,44 @@
+// After a failure: another attempt, or the end of the job. Pure: the caller has the clock.
+//
+// Each restart costs one of `max_restarts` for `window_ms`; then it is forgotten, so that a
+// job that runs for weeks may be restarted often, and one that cannot run is not restarted
+// for ever. An attempt whose ranks all ran for `healthy_ms` made progress: the pause before
+// the next one is none again, and failures before it are not compared with the next.
+#ifndef MUSTER_LAUNCHER_POLICY_H
+#define MUSTER_LAUNCHER_POLICY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/err.h"
+
+struct policy;
+
+enum policy_on_failure { POLICY_ABORT, POLICY_RESTART };
+
+enum { POLICY_RESTARTS_MAX = 1000, POLICY_PAUSE_MAX_MS = 30000 };
+
+struct policy_conf {
+    enum policy_on_failure on_failure;
+    uint32_t max_restarts; // within window_ms; at most POLICY_RESTARTS_MAX
+    uint32_t window_ms;
+    uint32_t healthy_ms;
+    uint32_t same_failures; // so many in a row end the job; 0: they do not
+};
+
+struct policy_failure {
+    uint64_t now_ms;
+    uint64_t ran_ms; // since all ranks had been started; 0: they had not
+    bool order;      // by the user, or the user's mistake: never repeated
+    long rank;       // whose end it was, -1: nobody's own
+    int code;        // its exit code
+};
+
+struct policy *policy_create(const struct policy_conf *conf);
+void policy_destroy(struct policy *p); // NULL-safe
+// True: another attempt is due after *pause_ms. False: why, as an end of a sentence that
+// the cause begins ("; " goes between); empty where nobody would ask.
+bool policy_judge(struct policy *p, const struct policy_failure *f, uint32_t *pause_ms,
+                  struct err *why);
+
+#endif
