@@ -18,9 +18,9 @@ teardown() {
 # two_sidecars: one follows the Service, in train-0, one the pods' names, in train-1.
 two_sidecars() {
   "$podbox" exec train-0 -d "$sidecar" --hosts --write openmpi:/tmp/hostfile --interval 0.2 \
-    --dns train --members 3 --slots 1
+    --dns train --members 3 --slots 1 --listen 9400
   "$podbox" exec train-1 -d "$sidecar" --hosts --write openmpi:/tmp/hostfile --interval 0.2 \
-    --pods 'train-[0-2].train' --slots 1
+    --pods 'train-[0-2].train' --slots 1 --listen 9400
 }
 
 # files_have ADDRESS...: the two pods' hostfiles, in order, and these in their /etc/hosts.
@@ -32,6 +32,14 @@ files_have() {
     [ "$("$podbox" exec "$pod" awk '/ train-[0-2]\.train / { print $1 }' /etc/hosts |
       sort -u)" = "$(printf '%s\n' "$@" | sort)" ] || return 1
   done
+}
+
+# answers POD STATUS: how often, as its sidecar's metrics have it.
+answers() {
+  # shellcheck disable=SC2016  # expanded inside
+  "$podbox" exec "$1" timeout 10 bash -c 'exec 3<>/dev/tcp/127.0.0.1/9400 &&
+    printf "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n" >&3 && cat <&3' |
+    awk -v s="status=\"$2\"" '/^muster_sidecar_dns_answers_total/ && index($1, s) { print $2 + 0 }'
 }
 
 writes() { "$podbox" logs "$1" | grep -c '/tmp/hostfile: 3 members' || :; }
@@ -62,6 +70,7 @@ expect_nothing_written() {
   for pod in train-0 train-1; do
     for word in SERVFAIL refused 'malformed answer'; do logged $pod "$word"; done
     logged $pod "what is known stays"
+    for status in ok servfail refused malformed; do [ "$(answers $pod $status)" -ge 1 ]; done
   done
   # Every third question for the Service, every second one for a pod is denied; order changes.
   faultdns_set mode=good nxdomain.train.default.svc.cluster.local=3 \
