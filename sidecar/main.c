@@ -243,7 +243,8 @@ static int start_serving(struct sidecar *s)
                              .limit_ms = o->on_change_ms};
     if (o->on_change != NULL && (s->hook = hook_create(&hook, &s->err)) == NULL)
         return -1;
-    s->page = (struct page){.keep = s->keep, .follow = &s->follow, .hook = s->hook};
+    s->page = (struct page){
+        .keep = s->keep, .follow = &s->follow, .led = &s->led, .hook = s->hook};
     if (o->listen != NULL)
         s->httpd = page_serve(s->base, o->listen, &s->page, s->log, &s->err);
     return o->listen == NULL || s->httpd != NULL ? 0 : -1;

@@ -21,11 +21,12 @@ static int render_alive(const void *arg, struct buf *body)
 
 char *page_not_ready(const struct page *p)
 {
-    struct follow_health source = {.read = keep_generation(p->keep) > 0};
+    struct follow_health source = {0};
     struct keep_file f;
     if (*p->follow != NULL)
         follow_health(*p->follow, &source);
-    if (!source.read)
+    // After a launcher's roll the source is followed anew, and what is known stays.
+    if (!source.read && !*p->led)
         return xasprintf("the source was not read yet: %s",
                          source.said != NULL ? source.said : "no answer yet");
     for (size_t i = 0; keep_file(p->keep, i, &f); i++)

@@ -1,10 +1,12 @@
 // What muster-sidecar shows over HTTP: /healthz, /readyz, /metrics.
 //
-// Alive: the loop turns. Ready: the source was read once (where none is followed: the members
-// are known), and each file could be written when it was tried last. Never: that members are there, since with not-ready pods hidden
-// from DNS all would wait for each other.
+// Alive: the loop turns. Ready: the source was read once, or a launcher's roll, and each file
+// could be written when it was tried last. Never: that members are there, since with
+// not-ready pods hidden from DNS all would wait for each other.
 #ifndef MUSTER_SIDECAR_PAGE_H
 #define MUSTER_SIDECAR_PAGE_H
+
+#include <stdbool.h>
 
 #include "common/buf.h"
 #include "common/err.h"
@@ -21,6 +23,7 @@ struct page {
     const struct keep *keep;
     struct follow *const
         *follow;             // where it stands; NULL there: no source is followed now
+    const bool *led;         // where it stands: a launcher's roll was read
     const struct hook *hook; // NULL: none
 };
 

@@ -74,6 +74,24 @@ metric_is() { # POD NAME AWK-CONDITION ON v
   [ "$(metric train-0 muster_sidecar_members)" = 2 ]
 }
 
+@test "ready with a launcher's roll, whatever the source does, also after the job" {
+  pods_up 2
+  pb dns silence
+  in_pod train-0 mkdir /run/muster
+  start_agents 2
+  start_sidecar train-0 --listen 127.0.0.1:9400 --write openmpi:/run/muster/hostfile --dns train
+  wait_for 20 answers 503 train-0 127.0.0.1 /readyz
+  # shellcheck disable=SC2016  # expanded by the rank
+  lead timeout 60 "$muster" run --host "$(pb ip train-0):1,$(pb ip train-1):1" --pmi none \
+    sh -c '[ "$MUSTER_NODE_RANK" = 1 ] || until [ -e /tmp/stop ]; do sleep 0.1; done' 3>&- &
+  wait_for 20 answers 200 train-0 127.0.0.1 /readyz
+  metric_is train-0 muster_sidecar_source_followed '== 0'
+  in_pod train-0 touch /tmp/stop
+  wait_for 20 metric_is train-0 muster_sidecar_source_followed '== 1'
+  answers 200 train-0 127.0.0.1 /readyz
+  wait $!
+}
+
 @test "a Service without pods is an answer; a file that cannot be written is not ready" {
   pods_up 1 --not-ready
   in_pod train-0 mkdir /tmp/out
