@@ -268,3 +268,25 @@ milliseconds_of() { date -u -d "$1" +%s%3N; }
   [ "$others" = 0 ]
   [ "$asked" -le $((20 + seconds * 4)) ]
 }
+
+# Sixty-four pods with MUSTER_LONG=1.
+@test "a pod is replaced, the job restarts: files are right on all pods, the new one too" {
+  n=4
+  [ -z "${MUSTER_LONG:-}" ] || n=64
+  bed $n
+  # shellcheck disable=SC2016  # expanded by the rank
+  lead timeout 100 "$muster" run --events /tmp/events --on-failure restart --fanout $((n > 8 ? 8 : 2)) --pmi none \
+    --pods "train-[0-$((n - 1))].train" --slots 1 \
+    sh -c '[ "$MUSTER_ATTEMPT" = 2 ] || { echo up; sleep 100; }; '"$look" \
+    >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" 3>&- &
+  job=$!
+  wait_for 30 sh -c "[ \"\$(grep -cx up '$BATS_TEST_TMPDIR/out')\" = $n ]"
+  pb replace train-1
+  in_pod train-1 mkdir -p /run/muster
+  start_sidecar train-1
+  in_pod train-1 -d "$musterd"
+  ends_within 60 "$job"
+  cat "$BATS_TEST_TMPDIR/err"
+  [ "$code" = 0 ]
+  [ "$(grep -cFx "hostfile $(addresses $n 1 | tr '\n' ,)" "$BATS_TEST_TMPDIR/out")" = "$n" ]
+}
