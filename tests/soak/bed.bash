@@ -22,6 +22,7 @@ soak_bed() {
   mkdir -p "$ckpt"
   BATS_TEST_TMPDIR=$work pods_up $((positions + 2)) --share "$ckpt"
   for ((i = 0; i <= positions; i++)); do start_agent "train-$i"; done
+  "$podbox" unready "$stand_in"
   wait_for 60 all_stand_by $((positions + 1))
 }
 
@@ -47,8 +48,11 @@ launcher_pid() { pids_of "$launchers_pod" 'launcher/muster run' | head -1; }
 rank_pids() { pids_of "$1" 'mpi/ckpt '; }
 agent_pid() { pids_of "$1" '/musterd( |$)' | head -1; }
 
-# point POSITION: DNS has the address of the pod that stands there.
+# point POSITION: DNS has the address of the pod that stands there. The Service lists that pod and
+# not the one that stands in nowhere, as with endpoints: its addresses tell that something moved.
 point() {
+  "$podbox" unready "$stand_in"
+  "$podbox" ready "${pod_of[$1]}"
   "$podbox" dns set "train-$1.$domain" A "$("$podbox" ip "${pod_of[$1]}")"
 }
 
@@ -157,14 +161,13 @@ result_right() {
 # rest: between two jobs; checkpoints go, each pod stands at its own position again.
 rest() {
   rm -rf "${ckpt:?}"/*
-  local i away
+  local i moved=()
   for ((i = 0; i < positions; i++)); do
-    [ "${pod_of[i]}" != "train-$i" ] || continue
-    away=${pod_of[i]}
+    [ "${pod_of[i]}" = "train-$i" ] || moved+=("$i")
     pod_of[i]=train-$i
-    point "$i"
   done
   stand_in=train-$positions
+  for i in "${moved[@]}"; do point "$i"; done
 }
 
 # idle_right: nothing of a job on any pod, and all agents have as many descriptors as the first.
