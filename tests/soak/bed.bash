@@ -48,18 +48,29 @@ launcher_pid() { pids_of "$launchers_pod" 'launcher/muster run' | head -1; }
 rank_pids() { pids_of "$1" 'mpi/ckpt '; }
 agent_pid() { pids_of "$1" '/musterd( |$)' | head -1; }
 
-# point POSITION: DNS has the address of the pod that stands there. The Service lists that pod and
-# not the one that stands in nowhere, as with endpoints: its addresses tell that something moved.
+# point POD: DNS has, for each position, the address of the pod that stands there. The Service lists
+# POD, which stands in from now on, and not the one that stands in nowhere, as endpoints do: its
+# addresses tell that something moved. podbox gives both their own names back, or takes them; so
+# all names that are another pod's are set again.
 point() {
   "$podbox" unready "$stand_in"
-  "$podbox" ready "${pod_of[$1]}"
-  "$podbox" dns set "train-$1.$domain" A "$("$podbox" ip "${pod_of[$1]}")"
+  "$podbox" dns del "$1.$domain"
+  "$podbox" ready "$1"
+  point_names
+}
+
+point_names() {
+  local i
+  for ((i = 0; i < positions; i++)); do
+    [ "${pod_of[i]}" = "train-$i" ] ||
+      "$podbox" dns set "train-$i.$domain" A "$("$podbox" ip "${pod_of[i]}")"
+  done
 }
 
 # renew POSITION: a new pod of the same name with an agent in it.
 renew() {
   "$podbox" replace "${pod_of[$1]}"
-  [ "${pod_of[$1]}" = "train-$1" ] || point "$1"
+  point_names
   start_agent "${pod_of[$1]}"
 }
 
@@ -167,7 +178,10 @@ rest() {
     pod_of[i]=train-$i
   done
   stand_in=train-$positions
-  for i in "${moved[@]}"; do point "$i"; done
+  for i in "${moved[@]}"; do
+    "$podbox" unready "train-$i" # else podbox takes its name to be there
+    point "train-$i"
+  done
 }
 
 # idle_right: nothing of a job on any pod, and all agents have as many descriptors as the first.

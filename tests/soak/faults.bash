@@ -137,7 +137,7 @@ fault_twin() {
   wait_for 20 state_is muster || return 1
   pod_of[$1]=$stand_in
   stand_in=$old
-  point "$1"
+  point "${pod_of[$1]}"
   wait_for "$bound" runs "$before" || return 1
   "$podbox" thaw "$old"
   wait_for 20 eval '[ -z "$(rank_pids "$stand_in")" ]'
@@ -152,7 +152,7 @@ fault_stale() {
   renew "$1"
   "$podbox" dns set "train-$1.$domain" A "$old"
   sleep 2 # how long it is stale: the stimulus
-  point "$1"
+  "$podbox" dns set "train-$1.$domain" A "$("$podbox" ip "${pod_of[$1]}")"
 }
 
 # DNS is silent while a pod is replaced.
