@@ -10,6 +10,7 @@ agent_libagent_a_SOURCES = \
 	%D%/attempt_world.c \
 	%D%/inner.c %D%/inner.h \
 	%D%/kit.c %D%/kit.h \
+	%D%/lead.c %D%/lead.h \
 	%D%/modex.c %D%/modex.h \
 	%D%/oom.c %D%/oom.h \
 	%D%/opts.c %D%/opts.h \

@@ -11,6 +11,7 @@
 
 #include "agent/agent.h"
 #include "agent/keeper_main.h"
+#include "agent/lead.h"
 #include "agent/opts.h"
 #include "common/log.h"
 #include "common/loop.h"
@@ -28,12 +29,18 @@ struct musterd {
     struct event_base *base;
     struct self *self;
     struct agent *agent;
+    struct lead *lead; // NULL: this agent leads none
+    int code;
     struct event *signals[3];
 };
 
 static void on_terminate(evutil_socket_t signo, short what, void *arg)
 {
     struct musterd *d = arg;
+    if (d->lead != NULL) {
+        lead_terminate(d->lead, (int)signo);
+        return;
+    }
     agent_terminate(d->agent, signo == SIGTERM  ? "SIGTERM"
                               : signo == SIGINT ? "SIGINT"
                                                 : "SIGHUP");
@@ -68,6 +75,13 @@ static int announce(int out, struct err *err)
         return 0;
     err_set_errno(err, errno, "--announce: nobody reads stdout");
     return -1;
+}
+
+static void on_lead_over(void *arg, int code)
+{
+    struct musterd *d = arg;
+    d->code = code;
+    event_base_loopbreak(d->base);
 }
 
 static int serve(struct musterd *d, struct err *err)
@@ -107,7 +121,17 @@ static int start(struct musterd *d, struct err *err)
         d->signals[i] = evsignal_new(d->base, to_end[i], on_terminate, d);
         event_add(d->signals[i], NULL);
     }
-    return serve(d, err);
+    if (serve(d, err) < 0)
+        return -1;
+    struct lead_conf lead = {.base = d->base,
+                             .log = d->log,
+                             .agent = d->agent,
+                             .argv = d->opts.launcher,
+                             .done = on_lead_over,
+                             .arg = d};
+    if (d->opts.lead)
+        d->lead = lead_create(&lead);
+    return 0;
 }
 
 static void tear_down(struct musterd *d)
@@ -115,6 +139,7 @@ static void tear_down(struct musterd *d)
     for (size_t i = 0; i < sizeof d->signals / sizeof *d->signals; i++)
         if (d->signals[i] != NULL)
             event_free(d->signals[i]);
+    lead_destroy(d->lead);
     agent_destroy(d->agent);
     self_destroy(d->self);
     loop_destroy(d->base);
@@ -126,7 +151,6 @@ int main(int argc, char **argv)
 {
     struct musterd d = {0};
     ERR_AUTO err = ERR_INIT;
-    int code = 0;
     std_fill();
     if (argc > 1 && strcmp(argv[1], "keeper") == 0)
         return keeper_main(argc - 1, argv + 1);
@@ -147,8 +171,8 @@ int main(int argc, char **argv)
         event_base_dispatch(d.base);
     } else {
         fprintf(stderr, "musterd: %s\n", err_text(&err));
-        code = 125;
+        d.code = 125;
     }
     tear_down(&d);
-    return code;
+    return d.code;
 }
