@@ -320,7 +320,7 @@ static void on_down(void *arg, const struct err *why)
         branch_destroy(s->branch);
         s->branch = NULL;
     }
-    if (s->state == SESSION_CLOSING || in_order || agent_conf(s->agent)->once) {
+    if (in_order || agent_conf(s->agent)->once) {
         s->state = SESSION_CLOSING;
         session_end_ranks(s, "the launcher has gone");
     } else {
@@ -420,7 +420,7 @@ bool session_is_rival(const struct session *s, const struct session *other)
 
 bool session_is_leaving(const struct session *s)
 {
-    return s->state == SESSION_CLOSING && s->attempts != NULL;
+    return s->attempts != NULL && (s->state == SESSION_CLOSING || !s->granted);
 }
 
 bool session_is_holding(const struct session *s)

@@ -10,6 +10,7 @@
 #include "agent/session_internal.h"
 #include "common/log.h"
 #include "common/loop.h"
+#include "common/mem.h"
 #include "wire/msg.h"
 
 static bool is_named(const struct session *s)
@@ -37,7 +38,7 @@ static void say_record(struct session *s, uint16_t kind)
 void session_claim_look_again(struct session *s)
 {
     struct frame f = {.kind = FRAME_GRANT, .job = s->job, .term = s->term};
-    if (!s->grant_due || agent_is_leaving(s->agent, s))
+    if (!s->grant_due || s->attempts != NULL || agent_is_leaving(s->agent, s))
         return;
     s->grant_due = false;
     session_up(s, &f);
@@ -106,20 +107,18 @@ void session_claim_prepare(struct session *s, const Muster__Prepare *m)
                          loop_now_ms());
 }
 
-// The launcher learns it from the link while there is one, else from the next ATTACH. The
-// link stays: who is frozen may read it later.
+// The link and what is below stay: who is frozen may read it later, and who lost a race may
+// claim again with a higher term.
 void session_depose(struct session *s)
 {
-    if (s->state == SESSION_CLOSING || !s->granted)
+    if (!s->granted)
         return;
     log_info(session_log(s), "job %s: the launcher on %s commands it no more (term %u)",
              s->attach->job_key, s->attach->launcher_host, s->term);
     s->granted = false;
+    s->grant_due = false;
+    msg_free(STEAL(s->pending));
     say_record(s, FRAME_DENY);
-    loop_timer_disarm(s->bound);
-    branch_destroy(s->branch);
-    s->branch = NULL;
-    s->state = SESSION_CLOSING;
     session_end_ranks(s, "another launcher has taken the job over");
     session_over_when_idle(s);
 }

@@ -90,6 +90,7 @@ static void enter_start(struct job *j)
     Muster__Go go = MUSTER__GO__INIT;
     go.master_address = j->at->prepare->positions[0]->address;
     go.master_port = j->at->master_port;
+    j->began = true;
     job_wait_begin(j);
     job_send(j, FRAME_GO, TREE_ALL, &go.base);
 }

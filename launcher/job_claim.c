@@ -400,8 +400,7 @@ Muster__Progress *job_claim_progress(const struct job *j)
 // where no rank has run yet there is nothing to remember.
 static bool has_ended(const struct job *j)
 {
-    bool ran = j->run_ms > 0 || j->history.n > 0;
-    return j->claim != NULL && !j->claim->left && ran && j->at->prepare != NULL &&
+    return j->claim != NULL && !j->claim->left && j->began && j->at->prepare != NULL &&
            claim_state(j->claim->claim) == CLAIM_REIGNS &&
            !(j->verdict.failed && j->interrupts > 0);
 }

@@ -54,6 +54,7 @@ struct job {
     struct strv history; // why attempts before it ended, a text each
     char *reason;        // the last of these causes; NULL: this is the first attempt
     int reason_code;     // its exit code
+    bool began;          // GO was sent, for some attempt
     bool timed;          // --timeout counts
     uint64_t run_ms;     // when all ranks of this attempt had been started; 0: not yet
     bool unproven;       // ranks of this attempt may still run somewhere

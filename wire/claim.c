@@ -18,7 +18,9 @@ struct claim {
     uint32_t term; // claimed last
     struct claimed_member *members;
     Muster__Record *last; // owned; what claim_last() says
-    bool *held;           // by position of last
+    // The attempt whose positions were counted: one without a majority, else the last.
+    Muster__Progress *counted; // owned; NULL: none
+    bool *held;                // by its position
     uint32_t nheld;
     Muster__Record *rival; // owned
 };
@@ -45,6 +47,7 @@ void claim_destroy(struct claim *c)
     for (uint32_t i = 0; i < c->conf.members; i++)
         msg_free(c->members[i].record);
     msg_free(c->last);
+    msg_free(c->counted);
     msg_free(c->rival);
     free(c->held);
     free(c->members);
@@ -177,10 +180,12 @@ static bool sits_there(const Muster__RecordSeat *seat, const struct claim_member
             memcmp(seat->incarnation.data, m->incarnation, CLAIM_LAUNCHER_BYTES) == 0);
 }
 
-static void count_seats(struct claim *c, const struct claim_member *members)
+static void count_seats(struct claim *c, const Muster__Progress *p,
+                        const struct claim_member *members)
 {
-    const Muster__Progress *p = c->last->progress;
+    msg_free(c->counted);
     free(c->held);
+    c->counted = msg_copy(&p->base);
     c->held = xcalloc(p->n_positions, sizeof *c->held);
     c->nheld = 0;
     for (size_t i = 0; i < p->n_positions; i++) {
@@ -188,6 +193,35 @@ static void count_seats(struct claim *c, const struct claim_member *members)
             c->held[i] = sits_there(p->positions[i], &members[k]);
         c->nheld += c->held[i] ? 1 : 0;
     }
+}
+
+// Does no member before this one tell of the same attempt?
+static bool is_first_told(const struct claim *c, uint32_t member)
+{
+    const Muster__Progress *p = c->members[member].record->progress;
+    for (uint32_t i = 0; p != NULL && i < member; i++) {
+        const Muster__Progress *q = c->members[i].record->progress;
+        if (q != NULL && compare(p, q) == 0)
+            return false;
+    }
+    return p != NULL;
+}
+
+// Agents tell of several attempts when a launcher was gone before all of them knew the last
+// one, or when the group was another: each of these may still run somewhere.
+static bool has_majorities(struct claim *c, const struct claim_member *members)
+{
+    const Muster__Progress *last = c->last->progress;
+    for (uint32_t i = 0; i < c->conf.members; i++) {
+        const Muster__Progress *p = c->members[i].record->progress;
+        if (!is_first_told(c, i) || compare(p, last) == 0)
+            continue;
+        count_seats(c, p, members);
+        if (c->nheld * 2 <= p->n_positions)
+            return false;
+    }
+    count_seats(c, last, members);
+    return c->nheld * 2 > last->n_positions;
 }
 
 static void claim_next(struct claim *c)
@@ -211,18 +245,14 @@ enum claim_state claim_judge(struct claim *c, const struct claim_member *members
     const Muster__Record *best = find_best(c);
     bool done = best != NULL && best->progress->done;
     msg_free(STEAL(c->last));
-    c->nheld = 0;
+    msg_free(STEAL(c->counted));
     // A job that is done bothers nobody: another program of that name is another job.
-    if (done && !c->conf.rerun && is_same_program(c, best->progress)) {
+    bool over = done && !c->conf.rerun && is_same_program(c, best->progress);
+    if (best != NULL && (over || !done))
         c->last = msg_copy(&best->base);
+    if (over)
         c->state = CLAIM_OVER;
-        return c->state;
-    }
-    if (best != NULL && !done) {
-        c->last = msg_copy(&best->base);
-        count_seats(c, members);
-    }
-    if (c->nheld * 2 <= claim_seats(c) && claim_seats(c) > 0 && !c->conf.adopt)
+    else if (c->last != NULL && !has_majorities(c, members) && !c->conf.adopt)
         c->state = CLAIM_SHORT;
     else
         claim_next(c);
@@ -238,20 +268,20 @@ const Muster__Record *claim_last(const struct claim *c)
 
 uint32_t claim_seats(const struct claim *c)
 {
-    return c->last != NULL ? (uint32_t)c->last->progress->n_positions : 0;
+    return c->counted != NULL ? (uint32_t)c->counted->n_positions : 0;
 }
 
 uint32_t claim_seats_held(const struct claim *c)
 {
-    return c->nheld;
+    return c->counted != NULL ? c->nheld : 0;
 }
 
 void claim_name_missing(const struct claim *c, unsigned max, struct buf *out)
 {
-    uint32_t missing = claim_seats(c) - c->nheld;
+    uint32_t missing = claim_seats(c) - claim_seats_held(c);
     unsigned shown = 0;
     for (uint32_t i = 0; i < claim_seats(c) && shown < max; i++) {
-        const Muster__RecordSeat *s = c->last->progress->positions[i];
+        const Muster__RecordSeat *s = c->counted->positions[i];
         if (c->held[i])
             continue;
         buf_printf(out, "%s%s", shown++ > 0 ? ", " : "", s->name);

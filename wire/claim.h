@@ -7,10 +7,10 @@
 //   any --a higher term than the own is met--> DEPOSED, and nothing is claimed ever again
 //
 // A launcher claims max(term seen) + 1. Its attempt needs grants from all of its members, and
-// these have to be a strict majority of the positions that the last attempt had; a position
-// counts when its agent grants, or the agent of the member of that name: a name has one pod,
-// so its older agent has ended. Why no two attempts of one job run at once: an agent grants
-// a higher term only, and when it does none of its ranks of lower terms is left.
+// these have to be a strict majority of the positions of each attempt of which an agent tells.
+// A position counts when its agent grants, or the agent of the member of that name: a name has
+// one pod, so the agent before has ended. Why no two attempts of one job run at once: an agent
+// grants a higher term only, and when it does none of its ranks of lower terms is left.
 // Two that claim the same term split the members; each takes another term after a pause, and
 // who is second meets a higher one. (agent/record.h is the other side.)
 #ifndef MUSTER_WIRE_CLAIM_H
@@ -78,7 +78,8 @@ void claim_lost(struct claim *c, uint32_t member);
 enum claim_state claim_judge(struct claim *c, const struct claim_member *members);
 // From where the job goes on, or how it ended; NULL: it is a new one. Once it is judged.
 const Muster__Record *claim_last(const struct claim *c);
-// Positions that the last attempt had, and those of them that count (above).
+// Positions that the last attempt had (SHORT: that without a majority), and those of them
+// that count (above).
 uint32_t claim_seats(const struct claim *c);
 uint32_t claim_seats_held(const struct claim *c);
 // "train-2 (10.0.0.5), train-3 (10.0.0.6)": those that do not; at most max, then a count.
