@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
+#include "agent/handoff.h"
 #include "agent/master_port.h"
 #include "agent/record.h"
 #include "agent/session.h"
@@ -44,6 +45,7 @@ struct agent {
     struct master_port *ports;
     struct warm *warm;
     struct records *records;
+    struct handoff *handoff;
     struct event *sigchld;
     char *pmixd;
     bool terminating;
@@ -72,6 +74,11 @@ struct warm *agent_warm(struct agent *a)
 struct records *agent_records(struct agent *a)
 {
     return a->records;
+}
+
+struct handoff *agent_handoff(struct agent *a)
+{
+    return a->handoff;
 }
 
 // ---- children --------------------------------------------------------------------
@@ -296,6 +303,9 @@ struct agent *agent_create(const struct agent_conf *conf)
     a->shells = shells_create(a);
     a->warm = warm_create(a);
     a->records = records_create();
+    struct handoff_conf files = {
+        .base = conf->base, .log = conf->log, .dir = conf->run_dir, .keep = conf->keep};
+    a->handoff = handoff_create(&files);
     // What a killed keeper leaves comes to us, not to the container's pid 1.
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     a->sigchld = evsignal_new(conf->base, SIGCHLD, on_sigchld, a);
@@ -327,6 +337,7 @@ void agent_destroy(struct agent *a)
         session_destroy(h->session);
         free(h);
     }
+    handoff_destroy(a->handoff);
     warm_destroy(a->warm);
     wait_for_keepers(a);
     agent_kill_strays(a);

@@ -15,6 +15,8 @@
 struct agent;
 struct agent_child;
 struct event_base;
+struct handoff;
+struct keep;
 struct keyring;
 struct log;
 struct master_port;
@@ -29,6 +31,8 @@ struct agent_conf {
     const Muster__Hello *hello; // borrowed
     char *const *environ;       // of the container: base of the ranks' environment
     bool once;                  // --stdio: the loop ends with the first session
+    const char *run_dir;        // shared with a sidecar (handoff.h); NULL: none
+    struct keep *keep;          // borrowed: files that the agent keeps; NULL: none
     bool standby;               // keep a keeper and a PMIx server ready (warm.h)
 };
 
@@ -51,6 +55,7 @@ struct master_port *agent_master_port(struct agent *a);
 const char *agent_pmixd(const struct agent *a);
 struct warm *agent_warm(struct agent *a);
 struct records *agent_records(struct agent *a); // of jobs
+struct handoff *agent_handoff(struct agent *a);
 // Tell when a child ends; the entry is gone after the call. `gone` comes from the loop.
 typedef void (*agent_child_fn)(void *arg, int status);
 struct agent_child *agent_watch_child(struct agent *a, pid_t pid, agent_child_fn gone,

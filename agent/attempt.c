@@ -70,6 +70,7 @@ static void report_stopped(struct attempt *at, const struct strv *leftovers)
     char empty[] = "";
     Muster__Stopped m = MUSTER__STOPPED__INIT;
     m.why = at->why != NULL ? at->why : empty;
+    m.leaves = session_is_stopping(at->session);
     m.n_leftovers = leftovers->n;
     m.leftovers = leftovers->v;
     attempt_up(at, FRAME_STOPPED, &m.base);
@@ -300,6 +301,7 @@ void attempt_destroy(struct attempt *at)
     agent_tell_child(at->keeper_child, NULL, NULL);
     if (at->tmpdir != NULL)
         nftw(at->tmpdir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    attempt_roll_end(at);
     modex_destroy(at->modex);
     coll_destroy(at->colls);
     coll_route_destroy(at->route);

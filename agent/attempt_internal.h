@@ -46,6 +46,10 @@ struct attempt {
     bool pmix_used;    // a rank has called MPI_Init, over PMIx or PMI-1
     int pmi_sock;      // takes the ranks' PMI sockets to the keeper; -1: no keeper
 
+    struct handoff_wait *roll_wait; // for the pod's files; NULL: not any more
+    char *roll_note;                // what READY says of them; NULL: nothing
+    bool prepared;                  // all else of the first world is
+
     struct modex *modex; // that other pods ask of our ranks
 
     struct coll_route *route;
@@ -113,6 +117,12 @@ void attempt_pmix_rank_gone(struct attempt *at, const struct attempt_world *w,
                             const struct attempt_rank *r);
 // muster-pmixd is gone, and the keeper lives: it ended by itself.
 void attempt_pmix_lost(struct attempt *at);
+
+// attempt_roll.c: the pod's files, which READY of the first world waits for.
+void attempt_roll_wait(struct attempt *at);
+// All else is prepared: READY comes when they are, if they still are not, or not at all.
+bool attempt_roll_is_awaited(struct attempt *at);
+void attempt_roll_end(struct attempt *at);
 
 // attempt_pmi1.c: PMI-1 of a world's ranks here.
 // Their sockets go to the keeper, right before the SPAWN of the same ranks.

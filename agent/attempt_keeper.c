@@ -104,6 +104,8 @@ static void on_stopped(struct attempt *at, const struct frame *f)
         m->why = xstrdup(at->why);
     }
     if (m != NULL)
+        m->leaves = session_is_stopping(at->session);
+    if (m != NULL)
         attempt_up(at, FRAME_STOPPED, &m->base);
     msg_free(m);
     if (at->letting_go)

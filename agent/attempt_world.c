@@ -203,6 +203,8 @@ void attempt_world_begin(struct attempt *at)
         return;
     w->begun = true;
     attempt_arm_bound(at);
+    if (w->prepare->world == 0)
+        attempt_roll_wait(at);
     if (at->state == ATTEMPT_FAILED)
         err_set(&err, "nothing is started any more after an earlier failure");
     if (at->state == ATTEMPT_FAILED || prepare(at, w, &err) < 0)
@@ -227,6 +229,8 @@ void attempt_world_prepared(struct attempt *at, struct attempt_world *w)
 {
     ERR_AUTO err = ERR_INIT;
     Muster__Ready m = MUSTER__READY__INIT;
+    if (w->prepare->world == 0 && attempt_roll_is_awaited(at))
+        return;
     m.world = w->prepare->world;
     if (w->index == 0 && pick_master_port(at, &m.master_port, &err) < 0) {
         cannot_prepare(at, w, &err);
@@ -236,6 +240,8 @@ void attempt_world_prepared(struct attempt *at, struct attempt_world *w)
     struct preflight look = {.ranks = local_ranks(w)};
     preflight_look(&look);
     preflight_warn(&look, &warnings);
+    if (w->prepare->world == 0 && at->roll_note != NULL)
+        strv_add(&warnings, at->roll_note);
     m.n_warnings = warnings.n;
     m.warnings = warnings.v;
     if (w->position != NULL)

@@ -7,7 +7,11 @@ agent_libagent_a_SOURCES = \
 	%D%/attempt_keeper.c \
 	%D%/attempt_pmi1.c \
 	%D%/attempt_pmix.c \
+	%D%/attempt_roll.c \
 	%D%/attempt_world.c \
+	%D%/handoff.c %D%/handoff.h \
+	%D%/handoff_dir.c %D%/handoff_dir.h \
+	%D%/handoff_fsm.c %D%/handoff_fsm.h \
 	%D%/inner.c %D%/inner.h \
 	%D%/kit.c %D%/kit.h \
 	%D%/lead.c %D%/lead.h \
@@ -22,7 +26,8 @@ agent_libagent_a_SOURCES = \
 	%D%/shell.c %D%/shell.h \
 	%D%/warm.c %D%/warm.h
 agent_musterd_SOURCES = %D%/main.c
-agent_musterd_LDADD = agent/libagent.a $(PMI1_LIBS) $(KEEPER_LIBS) $(WIRE_LIBS) $(HOSTFILE_LIBS) \
+agent_musterd_LDADD = agent/libagent.a $(PMI1_LIBS) $(KEEPER_LIBS) $(WIRE_LIBS) $(SIDECAR_LIBS) \
+	$(HOSTFILE_LIBS) \
 	$(COMMON_LIBS)
 
 include agent/keeper.mk

@@ -17,7 +17,10 @@
 #include "common/loop.h"
 #include "common/mem.h"
 #include "common/std.h"
+#include "common/watch.h"
 #include "config.h"
+#include "hostfile/roll_json.h"
+#include "sidecar/keep.h"
 #include "wire/keyring.h"
 #include "wire/remote.h"
 #include "wire/self.h"
@@ -28,6 +31,8 @@ struct musterd {
     struct keyring *keys;
     struct event_base *base;
     struct self *self;
+    struct watch *watch; // NULL: no files are kept
+    struct keep *keep;
     struct agent *agent;
     struct lead *lead; // NULL: this agent leads none
     int code;
@@ -101,18 +106,54 @@ static int serve(struct musterd *d, struct err *err)
     return 0;
 }
 
+// For pods without a sidecar.
+static int keep_files(struct musterd *d, struct err *err)
+{
+    ERR_AUTO why = ERR_INIT;
+    if (!write_opts_any(&d->opts.files))
+        return 0;
+    d->watch = watch_create(d->base, &why);
+    if (d->watch == NULL)
+        log_warn(d->log, "%s: polling instead", err_text(&why));
+    struct keep_conf conf = {.base = d->base, .watch = d->watch, .log = d->log};
+    write_opts_conf(&d->opts.files, &conf);
+    d->keep = keep_create(&conf, err);
+    return d->keep != NULL ? 0 : -1;
+}
+
+static const char *find_run_dir(const struct musterd *d, struct err *err)
+{
+    const char *dir = d->opts.run_dir;
+    if (dir == NULL)
+        return ROLL_DIR_DEFAULT;
+    if (dir[0] == '\0' || access(dir, X_OK) == 0)
+        return dir;
+    err_set_errno(err, errno,
+                  "--run-dir %s: a directory that the sidecar shares is needed "
+                  "(mount an emptyDir in both containers)",
+                  dir);
+    return NULL;
+}
+
 static int start(struct musterd *d, struct err *err)
 {
+    const char *shared = find_run_dir(d, err);
+    if (shared == NULL)
+        return -1;
     CLEANUP_FREE char *dir = keyring_default_dir(d->opts.key);
     if (!d->opts.stdio && (d->keys = keyring_load(dir, d->log, err)) == NULL)
         return -1;
     d->base = loop_create();
+    if (keep_files(d, err) < 0)
+        return -1;
     d->self = self_create("agent");
     struct agent_conf conf = {.base = d->base,
                               .log = d->log,
                               .keys = d->keys,
                               .hello = self_hello(d->self),
                               .environ = environ,
+                              .run_dir = shared[0] != '\0' ? shared : NULL,
+                              .keep = d->keep,
                               .once = d->opts.stdio,
                               .standby = !d->opts.stdio && !d->opts.no_standby};
     d->agent = agent_create(&conf);
@@ -141,6 +182,8 @@ static void tear_down(struct musterd *d)
             event_free(d->signals[i]);
     lead_destroy(d->lead);
     agent_destroy(d->agent);
+    keep_destroy(d->keep);
+    watch_destroy(d->watch);
     self_destroy(d->self);
     loop_destroy(d->base);
     keyring_destroy(d->keys);

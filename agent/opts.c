@@ -10,7 +10,7 @@
 #include "common/mem.h"
 #include "hostfile/members.h"
 
-enum { KEY_ANNOUNCE = 0x100, KEY_NO_STANDBY, KEY_LEAD };
+enum { KEY_ANNOUNCE = 0x100, KEY_NO_STANDBY, KEY_RUN_DIR, KEY_LEAD };
 
 static const struct argp_option options[] = {
     {"listen", 'l', "ADDRESS[:PORT]", 0,
@@ -24,6 +24,11 @@ static const struct argp_option options[] = {
      "Keep no PMIx server ready: saves memory, launches take longer", 0},
     {"lead", KEY_LEAD, NULL, 0,
      "Start the launcher (the command behind --), see it through, end with its code",
+     0},
+    {"run-dir", KEY_RUN_DIR, "DIR", 0,
+     "Leave the launcher's roll there for a muster-sidecar (default: /run/muster, "
+     "where "
+     "it is there; empty: nowhere)",
      0},
     {"verbose", 'v', NULL, 0, "Log what happens", 0},
     {0},
@@ -116,6 +121,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 's': o->stdio = true; return 0;
     case KEY_ANNOUNCE: o->announce = true; return 0;
     case KEY_NO_STANDBY: o->no_standby = true; return 0;
+    case KEY_RUN_DIR: o->run_dir = arg; return 0;
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->files; return 0;
     case 'v': o->verbose = true; return 0;
     case KEY_LEAD: o->lead = true; return 0;
     case ARGP_KEY_ARGS: o->launcher = state->argv + state->next; return 0;
@@ -126,12 +133,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 void agent_opts_parse(struct agent_opts *o, int argc, char **argv)
 {
-    static const struct argp argp = {
+    const struct argp_child children[] = {
+        {write_opts_argp(), 0,
+         "What is kept of the launcher's roll, without a sidecar:", 0},
+        {0}};
+    const struct argp argp = {
         .options = options,
         .parser = parse,
         .args_doc = "[-- LAUNCHER [ARG...]]",
         .doc =
-            "The agent of Muster in each pod: starts and keeps ranks for a launcher."};
+            "The agent of Muster in each pod: starts and keeps ranks for a launcher.",
+        .children = children};
     char any[] = "[::]";
     *o = (struct agent_opts){0};
     parse_listen(o, any);

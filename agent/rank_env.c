@@ -131,7 +131,7 @@ static void set_job(const struct rank_env *e, struct strv *out)
     strv_setenv(out, "MUSTER_HOST", own(e)->name);
     set_number(out, "MUSTER_ATTEMPT", e->attempt);
     strv_setenv(out, "TORCHELASTIC_RUN_ID", e->prepare->job_key);
-    SET_NUMBERS(out, e->attempt - 1, "MUSTER_RESTART_COUNT",
+    SET_NUMBERS(out, e->attempt > 0 ? e->attempt - 1 : 0, "MUSTER_RESTART_COUNT",
                 "TORCHELASTIC_RESTART_COUNT");
     if (e->prepare->restart_reason[0] != '\0')
         strv_setenv(out, "MUSTER_RESTART_REASON", e->prepare->restart_reason);

@@ -7,6 +7,7 @@
 #include <utlist.h>
 
 #include "agent/attempt.h"
+#include "agent/handoff.h"
 #include "agent/session_internal.h"
 #include "common/log.h"
 #include "common/loop.h"
@@ -153,6 +154,13 @@ static void no_attempt(struct session *s, const struct frame *f)
                   frame_kind_name(f->kind));
 }
 
+static void take_roll(struct session *s, const struct frame *f)
+{
+    if (s->claim == NULL)
+        s->claim = handoff_claim_create(agent_handoff(s->agent));
+    handoff_roll(s->claim, f);
+}
+
 static void local_frame(struct session *s, const struct frame *f)
 {
     struct attempt *at = session_find_attempt(s, f->attempt);
@@ -162,6 +170,8 @@ static void local_frame(struct session *s, const struct frame *f)
         return;
     else if (!s->granted)
         session_drop_stale(s, f);
+    else if (f->kind == FRAME_ROLL)
+        take_roll(s, f);
     else if (f->kind == FRAME_PREPARE)
         prepare(s, f);
     else if (at != NULL)
@@ -313,6 +323,7 @@ static void on_down(void *arg, const struct err *why)
     link_destroy(s->link);
     s->link = NULL;
     loop_timer_disarm(s->bound);
+    handoff_lost(s->claim);
     // The subtree learns it the same way: by BYE, or by a link that breaks.
     if (s->branch != NULL && in_order) {
         branch_close(s->branch);
@@ -336,12 +347,14 @@ static void on_broken(void *arg, const struct err *why)
     const struct session *s = arg;
     log_info(session_log(s), "connection to %s lost: %s; it may come back",
              link_peer_text(s->link), err_text(why));
+    handoff_lost(s->claim);
 }
 
 static void on_resumed(void *arg)
 {
     const struct session *s = arg;
     log_info(session_log(s), "%s came back", link_peer_text(s->link));
+    handoff_back(s->claim);
 }
 
 const struct link_ops *session_link_ops(void)
@@ -385,6 +398,7 @@ void session_destroy(struct session *s)
         attempt_destroy(r->attempt);
         free(r);
     }
+    handoff_claim_destroy(s->claim);
     branch_destroy(s->branch);
     inner_close(&s->inner);
     link_destroy(s->link);
@@ -446,6 +460,7 @@ void session_give_way(struct session *s)
     loop_timer_disarm(s->bound);
     branch_destroy(s->branch);
     s->branch = NULL;
+    handoff_lost(s->claim);
     s->state = SESSION_CLOSING;
     abandon_all(s, false, "the job took hold anew");
     session_over_when_idle(s);
@@ -456,6 +471,11 @@ void session_stop(struct session *s, const char *why)
     s->stopping = true;
     abandon_all(s, true, why);
     session_over_when_idle(s);
+}
+
+bool session_is_stopping(const struct session *s)
+{
+    return s->stopping;
 }
 
 void session_attempt_over(struct session *s, struct attempt *at)
@@ -486,6 +506,11 @@ const struct tree *session_tree(const struct session *s)
 uint32_t session_vertex(const struct session *s)
 {
     return s->vertex;
+}
+
+struct handoff_claim *session_claim(const struct session *s)
+{
+    return s->claim;
 }
 
 const char *session_local_address(const struct session *s)

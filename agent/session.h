@@ -60,8 +60,12 @@ void session_depose(struct session *s);
 struct agent *session_agent(struct session *s);
 const struct tree *session_tree(const struct session *s);
 uint32_t session_vertex(const struct session *s);
+// To the pod's files (handoff.h); NULL: no ROLL came.
+struct handoff_claim *session_claim(const struct session *s);
 // Own address as the other end sees it.
 const char *session_local_address(const struct session *s);
+// Its agent ends, and it with it.
+bool session_is_stopping(const struct session *s);
 // Up to the launcher; src is set to this vertex unless it is set already.
 void session_up(struct session *s, const struct frame *f);
 // To any vertex: down the own branch, up, or to this vertex itself.

@@ -6,6 +6,7 @@
 // has a key that nobody else can know: it commands at once, and no record is kept.
 #include <string.h>
 
+#include "agent/handoff.h"
 #include "agent/record.h"
 #include "agent/session_internal.h"
 #include "common/log.h"
@@ -118,6 +119,7 @@ void session_depose(struct session *s)
     s->granted = false;
     s->grant_due = false;
     msg_free(STEAL(s->pending));
+    handoff_lost(s->claim);
     say_record(s, FRAME_DENY);
     session_end_ranks(s, "another launcher has taken the job over");
     session_over_when_idle(s);

@@ -7,6 +7,7 @@
 #include "wire/branch.h"
 
 struct attempt;
+struct handoff_claim;
 
 struct running {
     struct attempt *attempt;
@@ -30,6 +31,7 @@ struct session {
     struct running *attempts;
     Muster__Prepare *pending; // waits until older sessions have ended; NULL: none does
     struct frame pending_head;
+    struct handoff_claim *claim; // to the pod's files; NULL: no ROLL came
     bool stopping;       // SIGTERM: the link is closed when nothing runs any more
     struct event *bound; // of GREETED and ORPHANED
     struct event *over;  // ends the session from the loop, outside of all callbacks

@@ -25,7 +25,7 @@ static inline size_t buf_len(const struct buf *b)
 
 static inline uint8_t *buf_data(const struct buf *b)
 {
-    return b->mem + b->start;
+    return b->start > 0 ? b->mem + b->start : b->mem; // NULL: nothing was ever in it
 }
 
 void buf_append(struct buf *b, const void *p, size_t n);

@@ -2,10 +2,14 @@ noinst_LIBRARIES += common/libcommon.a
 common_libcommon_a_SOURCES = \
 	%D%/buf.c %D%/buf.h \
 	%D%/err.c %D%/err.h \
+	%D%/httpd.c %D%/httpd.h \
+	%D%/httpreq.c %D%/httpreq.h \
+	%D%/jsontext.c %D%/jsontext.h \
 	%D%/log.c %D%/log.h \
 	%D%/loop.c %D%/loop.h \
 	%D%/mem.c %D%/mem.h \
 	%D%/proc.c %D%/proc.h \
+	%D%/promtext.c %D%/promtext.h \
 	%D%/putfile.c %D%/putfile.h \
 	%D%/seconds.c %D%/seconds.h \
 	%D%/sha256.c %D%/sha256.h \

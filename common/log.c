@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "common/buf.h"
+#include "common/jsontext.h"
 #include "common/mem.h"
 #include "common/std.h"
 
@@ -57,17 +58,6 @@ void log_set_begin(struct log *log, bool (*is_open)(void *arg), void *arg)
     log->arg = arg;
 }
 
-static void append_json(struct buf *out, const char *text)
-{
-    for (const char *p = text; *p != '\0'; p++)
-        if (*p == '"' || *p == '\\')
-            buf_printf(out, "\\%c", *p);
-        else if ((unsigned char)*p < ' ')
-            buf_printf(out, "\\u%04x", (unsigned)*p);
-        else
-            buf_append(out, p, 1);
-}
-
 static char *json_line(const struct log *log, enum log_level level, const char *text)
 {
     static const char *const words[] = {"error", "warning", "info", "debug"};
@@ -80,9 +70,9 @@ static char *json_line(const struct log *log, enum log_level level, const char *
     strftime(time, sizeof time, "%Y-%m-%dT%H:%M:%S", &utc);
     buf_printf(&out, "{\"time\":\"%s.%03ldZ\",\"level\":\"%s\",\"program\":\"%s\",",
                time, now.tv_nsec / 1000000, words[level], log->name);
-    buf_append_str(&out, "\"text\":\"");
-    append_json(&out, text);
-    buf_append_str(&out, "\"}\n");
+    buf_append_str(&out, "\"text\":");
+    jsontext_string(&out, text);
+    buf_append_str(&out, "}\n");
     return buf_steal_str(&out);
 }
 

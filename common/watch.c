@@ -5,6 +5,7 @@
 #include <event2/event.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/inotify.h>
 #include <unistd.h>
 #include <utlist.h>
@@ -22,6 +23,7 @@ struct watch_item {
     int wd;
     watch_fn *fn;
     void *arg;
+    char *name;       // only this entry of the directory; NULL: all
     bool hit, closed; // by the events that were just read
     struct watch_item *prev, *next;
 };
@@ -32,14 +34,26 @@ struct watch {
     struct watch_item *items;
 };
 
+static bool concerns(const struct watch_item *item, const struct inotify_event *e)
+{
+    if (e->mask & IN_Q_OVERFLOW)
+        return true;
+    return item->wd == e->wd &&
+           (item->name == NULL || e->len == 0 || strcmp(e->name, item->name) == 0 ||
+            strcmp(e->name, "..data") == 0);
+}
+
 static void mark(struct watch *w, const struct inotify_event *e)
 {
     struct watch_item *item;
     DL_FOREACH (w->items, item) {
-        if (item->wd != e->wd && (e->mask & IN_Q_OVERFLOW) == 0)
+        if (!concerns(item, e))
             continue;
         item->hit = true;
-        item->closed = item->closed || (e->mask & IN_CLOSE_WRITE) != 0;
+        if (item->name != NULL)
+            item->closed = (e->mask & (IN_CLOSE_WRITE | IN_MOVED_TO)) != 0;
+        else
+            item->closed = item->closed || (e->mask & IN_CLOSE_WRITE) != 0;
         if (e->mask & IN_IGNORED)
             item->wd = -1; // the inode is gone
     }
@@ -108,7 +122,9 @@ static struct watch_item *add(struct watch *w, const char *path, uint32_t mask,
     int wd = inotify_add_watch(w->fd, path, mask | IN_MASK_ADD);
     if (wd < 0) {
         const char *limit = errno == ENOSPC ? " (fs.inotify.max_user_watches)" : "";
-        err_set_errno(err, errno, "%s cannot be watched%s", path, limit);
+        int why = errno;
+        err_set_errno(err, why, "%s cannot be watched%s", path, limit);
+        errno = why;
         return NULL;
     }
     struct watch_item *item = xcalloc(1, sizeof *item);
@@ -129,6 +145,15 @@ struct watch_item *watch_dir(struct watch *w, const char *path, watch_fn *fn, vo
     return add(w, path, DIR_MASK | IN_ONLYDIR, fn, arg, err);
 }
 
+struct watch_item *watch_entry(struct watch *w, const char *dir, const char *name,
+                               watch_fn *fn, void *arg, struct err *err)
+{
+    struct watch_item *item = watch_dir(w, dir, fn, arg, err);
+    if (item != NULL)
+        item->name = xstrdup(name);
+    return item;
+}
+
 bool watch_is_live(const struct watch_item *item)
 {
     return item->wd >= 0;
@@ -147,5 +172,6 @@ void watch_remove(struct watch_item *item)
     }
     if (other == NULL && item->wd >= 0)
         inotify_rm_watch(w->fd, item->wd);
+    free(item->name);
     free(item);
 }

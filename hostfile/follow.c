@@ -1,6 +1,7 @@
 // Starting the source again when it has to be read again.
 #include "hostfile/follow.h"
 
+#include <errno.h>
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,21 +15,34 @@
 #include "hostfile/mark.h"
 #include "hostfile/slurp.h"
 
-// A file that somebody writes in place is read when they have been quiet for so long, or
-// go on and on.
-enum { QUIET_MS = 20, SETTLE_MAX_MS = 200 };
+enum {
+    CLOSED_MS = 10,       // after a close or a rename
+    CLOSED_MAX_MS = 200,  // ... while there are more and more of them
+    OPEN_MS = 1000,       // a writer that has it open is quiet for so long
+    OPEN_MAX_MS = 5000,   // ... or writes on and on
+    SECOND_MS = 10,       // between the two looks at another text
+    SECOND_POLL_MS = 200, // ... without inotify
+    MISSING_MS = 500,     // how often a directory that is not there is looked for
+};
+
+enum state { FOLLOW_CURRENT, FOLLOW_UNSETTLED, FOLLOW_SEEN };
 
 struct follow {
     struct follow_conf conf;
     struct source *source;
     struct event *timer, *soon;
-    uint64_t changing_since; // 0: quiet
-    struct watch_item *item;
-    struct buf text; // hostfile: as it was read last, if it was
-    bool was_read;
-    char digest[SHA256_HEX];   // of the text that the source was made from
-    char *said;                // the last complaint
-    bool good;                 // there was an update
+    enum state state;
+    uint64_t since;          // of FOLLOW_UNSETTLED
+    struct watch_item *item; // NULL: polling
+    char digest[SHA256_HEX]; // of the text that the source was made from
+    struct buf text;         // hostfile: as it was taken last
+    struct buf seen;         // FOLLOW_SEEN: the other text
+    char *said;              // the last complaint
+    bool lost;               // it was about a file that could not be read
+    bool good;               // there was an update
+    bool polls;              // that there is no watch was said
+    uint64_t read_ms;        // hostfile: when it was read well, 0: never
+    uint64_t changes, failures;
     struct source_status past; // of sources that were started before this one
 };
 
@@ -46,19 +60,27 @@ static void end_source(struct follow *f)
 
 static void complain(struct follow *f, const struct err *err)
 {
+    f->failures++;
+    f->lost = false;
     if (f->said != NULL && strcmp(f->said, err_text(err)) == 0)
         return;
     free(f->said);
     f->said = xstrdup(err_text(err));
-    log_warn(f->conf.log, "%s; what was known before stays", f->said);
+    log_warn(f->conf.log, "%s; %s", f->said,
+             f->good ? "what was known before stays" : "it is waited for");
+}
+
+static void praise(struct follow *f)
+{
+    free(f->said);
+    f->said = NULL;
 }
 
 static void on_update(void *arg, const struct members *members)
 {
     struct follow *f = arg;
     f->good = true;
-    free(f->said);
-    f->said = NULL;
+    praise(f);
     f->conf.ops.update(f->conf.arg, members);
 }
 
@@ -80,6 +102,19 @@ static bool is_hostfile(const struct follow *f)
     return f->conf.spec->kind == SOURCE_HOSTFILE;
 }
 
+static bool same_text(const struct buf *a, const struct buf *b)
+{
+    return buf_len(a) == buf_len(b) &&
+           (buf_len(a) == 0 || memcmp(buf_data(a), buf_data(b), buf_len(a)) == 0);
+}
+
+static void move_text(struct buf *to, struct buf *from)
+{
+    buf_free(to);
+    *to = *from;
+    *from = (struct buf)BUF_INIT;
+}
+
 static int restart(struct follow *f, struct err *err)
 {
     static const struct source_ops ops = {.update = on_update, .failed = on_failed};
@@ -98,14 +133,11 @@ static int restart(struct follow *f, struct err *err)
     return 0;
 }
 
-// 1: the text is another one than before.
-static int read_text(struct follow *f, struct err *err)
+static int read_text(struct follow *f, struct buf *out, struct err *err)
 {
-    BUF_AUTO now = BUF_INIT;
-    if (slurp(f->conf.spec->text, &now, err) < 0)
+    if (slurp(f->conf.spec->text, out, err) < 0)
         return -1;
-    size_t n = buf_len(&now);
-    if (mark_is_there((const char *)buf_data(&now), n)) {
+    if (mark_is_there((const char *)buf_data(out), buf_len(out))) {
         err_set_kind(
             err, "HF_OWN_OUTPUT", 0,
             "%s: HF_OWN_OUTPUT: muster-sidecar wrote this file: it is no source; "
@@ -113,63 +145,144 @@ static int read_text(struct follow *f, struct err *err)
             f->conf.spec->text);
         return -1;
     }
-    if (f->was_read && n == buf_len(&f->text) &&
-        memcmp(buf_data(&now), buf_data(&f->text), n) == 0)
-        return 0;
-    buf_clear(&f->text);
-    buf_append(&f->text, buf_data(&now), n);
-    f->was_read = true;
-    return 1;
+    f->read_ms = loop_now_ms();
+    return 0;
 }
 
-static void look_again(struct follow *f)
+static void enter(struct follow *f, enum state to)
+{
+    static const char *const names[] = {"current", "unsettled", "seen"};
+    if (to != f->state)
+        log_debug(f->conf.log, "hostfile %s: %s -> %s", f->conf.spec->text,
+                  names[f->state], names[to]);
+    f->state = to;
+    if (to != FOLLOW_SEEN)
+        buf_free(&f->seen);
+    if (to == FOLLOW_CURRENT)
+        loop_timer_disarm(f->soon);
+    if (to == FOLLOW_SEEN)
+        loop_timer_arm(f->soon, f->item != NULL ? SECOND_MS : SECOND_POLL_MS);
+}
+
+static void take(struct follow *f, struct buf *now, struct err *err)
+{
+    move_text(&f->text, now);
+    enter(f, FOLLOW_CURRENT);
+    f->changes++;
+    if (restart(f, err) < 0)
+        complain(f, err);
+}
+
+// The one place that moves a hostfile on.
+static void look(struct follow *f)
 {
     ERR_AUTO err = ERR_INIT;
-    int changed = is_hostfile(f) ? read_text(f, &err) : 0;
-    if (changed < 0 || ((changed == 1 || f->source == NULL) && restart(f, &err) < 0))
+    BUF_AUTO now = BUF_INIT;
+    if (read_text(f, &now, &err) < 0) {
+        enter(f, FOLLOW_CURRENT);
         complain(f, &err);
+        f->lost = true;
+    } else if (same_text(&now, &f->text) && f->changes > 0) {
+        enter(f, FOLLOW_CURRENT);
+        if (f->source == NULL && restart(f, &err) < 0)
+            complain(f, &err);
+        else if (f->lost)
+            praise(f); // it is back as it was
+    } else if (f->state == FOLLOW_SEEN && same_text(&now, &f->seen)) {
+        take(f, &now, &err);
+    } else {
+        move_text(&f->seen, &now);
+        enter(f, FOLLOW_SEEN);
+    }
 }
 
-static void on_interval(int fd, short what, void *arg)
+static void on_soon(int fd, short what, void *arg)
 {
-    struct follow *f = arg;
-    loop_timer_arm(f->timer, f->conf.interval_ms);
-    look_again(f);
-    if (f->source != NULL && f->conf.spec->kind != SOURCE_DNS)
-        source_recheck(f->source);
+    look(arg);
 }
 
-static void on_quiet(int fd, short what, void *arg)
+static bool is_watched(const struct follow *f)
 {
-    struct follow *f = arg;
-    f->changing_since = 0;
-    look_again(f);
+    return f->item != NULL && watch_is_live(f->item);
+}
+
+static uint64_t interval(const struct follow *f)
+{
+    bool missing = is_hostfile(f) && f->conf.watch != NULL && !is_watched(f);
+    return missing && f->conf.interval_ms > MISSING_MS ? MISSING_MS
+                                                       : f->conf.interval_ms;
 }
 
 static void on_change(void *arg, bool closed)
 {
     struct follow *f = arg;
     uint64_t now = loop_now_ms();
-    if (f->changing_since == 0)
-        f->changing_since = now;
-    if (now - f->changing_since < SETTLE_MAX_MS)
-        loop_timer_arm(f->soon, QUIET_MS);
+    if (!is_watched(f)) // the directory is gone
+        loop_timer_arm(f->timer, interval(f));
+    if (f->state != FOLLOW_UNSETTLED)
+        f->since = now;
+    enter(f, FOLLOW_UNSETTLED);
+    uint64_t latest = f->since + (closed ? CLOSED_MAX_MS : OPEN_MAX_MS);
+    uint64_t due = now + (closed ? CLOSED_MS : OPEN_MS);
+    due = due < latest ? due : latest;
+    loop_timer_arm(f->soon, due > now ? due - now : 0);
 }
 
-// ---- life -------------------------------------------------------------------------
+// ---- watching ---------------------------------------------------------------------
 
-static void watch_hostfile(struct follow *f)
+// The directory may be another one by now, or there at last.
+static void watch_again(struct follow *f)
 {
     ERR_AUTO err = ERR_INIT;
+    if (f->conf.watch == NULL || is_watched(f))
+        return;
+    watch_remove(f->item);
     const char *path = f->conf.spec->text, *slash = strrchr(path, '/');
     CLEANUP_FREE char *dir = slash == NULL   ? xstrdup(".")
                              : slash == path ? xstrdup("/")
                                              : xstrndup(path, (size_t)(slash - path));
-    if (f->conf.watch != NULL)
-        f->item = watch_dir(f->conf.watch, dir, on_change, f, &err);
-    if (f->item == NULL)
-        log_warn(f->conf.log, "%s is read every %u ms: %s", path, f->conf.interval_ms,
-                 f->conf.watch != NULL ? err_text(&err) : "there is no inotify");
+    f->item = watch_entry(f->conf.watch, dir, slash != NULL ? slash + 1 : path,
+                          on_change, f, &err);
+    if (f->item == NULL && errno != ENOENT && errno != ENOTDIR && !f->polls) {
+        f->polls = true;
+        log_warn(f->conf.log, "%s; the hostfile is read every %u ms instead",
+                 err_text(&err), f->conf.interval_ms);
+    }
+}
+
+static void on_interval(int fd, short what, void *arg)
+{
+    ERR_AUTO err = ERR_INIT;
+    struct follow *f = arg;
+    if (is_hostfile(f)) {
+        watch_again(f); // before it is read
+        if (f->state == FOLLOW_CURRENT)
+            look(f);
+    } else if (f->source == NULL && restart(f, &err) < 0) {
+        complain(f, &err);
+    }
+    if (f->source != NULL && f->conf.spec->kind != SOURCE_DNS)
+        source_recheck(f->source);
+    loop_timer_arm(f->timer, interval(f));
+}
+
+// ---- life -------------------------------------------------------------------------
+
+// The first text is taken as it is. 1: it is to be waited for.
+static int read_first(struct follow *f, struct err *err)
+{
+    watch_again(f); // before it is read
+    if (read_text(f, &f->text, err) == 0) {
+        f->changes = 1;
+        return 0;
+    }
+    if (!f->conf.patient || strcmp(err->kind, "HF_NOT_FOUND") != 0)
+        return -1;
+    buf_clear(&f->text);
+    complain(f, err);
+    f->lost = true;
+    err_clear(err);
+    return 1;
 }
 
 struct follow *follow_start(const struct follow_conf *conf, struct err *err)
@@ -177,14 +290,15 @@ struct follow *follow_start(const struct follow_conf *conf, struct err *err)
     struct follow *f = xcalloc(1, sizeof *f);
     f->conf = *conf;
     f->timer = loop_timer(conf->base, on_interval, f);
-    f->soon = loop_timer(conf->base, on_quiet, f);
-    if (is_hostfile(f))
-        watch_hostfile(f); // before it is read
-    if ((is_hostfile(f) && read_text(f, err) < 0) || restart(f, err) < 0) {
+    f->soon = loop_timer(conf->base, on_soon, f);
+    int rc = is_hostfile(f) ? read_first(f, err) : 0;
+    if (rc == 0)
+        rc = restart(f, err);
+    if (rc < 0) {
         follow_stop(f);
         return NULL;
     }
-    loop_timer_arm(f->timer, conf->interval_ms);
+    loop_timer_arm(f->timer, interval(f));
     return f;
 }
 
@@ -199,6 +313,35 @@ void follow_status(const struct follow *f, struct source_status *out)
     now.good_age_ms =
         now.dns.good_ms > 0 ? (int64_t)(loop_now_ms() - now.dns.good_ms) : -1;
     *out = now;
+}
+
+// "There is no such name" is an answer, too.
+static bool dns_has_answered(const struct source_status *s)
+{
+    return s->dns.answers[DNS_OK] + s->dns.answers[DNS_NXDOMAIN] +
+               s->dns.answers[DNS_NODATA] >
+           0;
+}
+
+void follow_health(const struct follow *f, struct follow_health *out)
+{
+    struct source_status s;
+    follow_status(f, &s);
+    bool by_dns = f->conf.spec->kind == SOURCE_DNS || f->conf.spec->kind == SOURCE_PODS;
+    *out = (struct follow_health){
+        .read = f->good && (!by_dns || s.dns.queries == 0 || dns_has_answered(&s)),
+        .age_ms = s.good_age_ms,
+        .changes = f->changes,
+        .failures = f->failures,
+        .said = f->said};
+    if (is_hostfile(f))
+        out->age_ms = f->read_ms > 0 ? (int64_t)(loop_now_ms() - f->read_ms) : -1;
+}
+
+void follow_recheck(struct follow *f)
+{
+    if (f->source != NULL)
+        source_recheck(f->source);
 }
 
 void follow_hold(struct follow *f)
@@ -220,6 +363,7 @@ void follow_stop(struct follow *f)
     loop_timer_free(f->timer);
     loop_timer_free(f->soon);
     buf_free(&f->text);
+    buf_free(&f->seen);
     free(f->said);
     free(f);
 }

@@ -13,10 +13,11 @@ struct region {
 };
 
 // What stands right behind a hole, in its line, fell there as well.
-static bool fell_into_hole(const struct hosts_lines *before,
+static bool fell_into_hole(const char *text, const struct hosts_lines *before,
                            const struct hosts_line *line)
 {
     return before->n > 0 && before->v[before->n - 1].kind == HOSTS_HOLE &&
+           text[line->off - 1] != '\n' &&
            (line->kind == HOSTS_FOREIGN || line->kind == HOSTS_TORN);
 }
 
@@ -27,7 +28,8 @@ static void split(const char *text, size_t len, size_t cut, struct hosts_lines *
         if (cut > off && cut < off + line.len) {
             line.len = cut - off;
             line.kind = HOSTS_FOREIGN;
-        } else if ((cut == off && cut != HOSTS_UNCUT) || fell_into_hole(out, &line)) {
+        } else if ((cut == off && cut != HOSTS_UNCUT) ||
+                   fell_into_hole(text, out, &line)) {
             line.kind = HOSTS_HOLE;
         }
         hosts_lines_add(out, &line);
@@ -163,14 +165,21 @@ void hosts_block_free(struct hosts_block *b)
     *b = (struct hosts_block){0};
 }
 
+static void end_line(struct buf *out)
+{
+    if (buf_len(out) > 0 && buf_data(out)[buf_len(out) - 1] != '\n')
+        buf_append_str(out, "\n");
+}
+
 static void append_lines(struct buf *out, const char *text, const struct hosts_lines *l,
                          size_t first, size_t last)
 {
     for (size_t i = first; i < last; i++)
         if (l->v[i].kind != HOSTS_HOLE)
             buf_append(out, text + l->v[i].off, l->v[i].len);
-    if (buf_len(out) > 0 && buf_data(out)[buf_len(out) - 1] != '\n')
-        buf_append_str(out, "\n");
+        else
+            end_line(out);
+    end_line(out);
 }
 
 char *hosts_block_others(const char *text, size_t len)

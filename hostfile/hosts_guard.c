@@ -14,7 +14,7 @@
 enum {
     QUIET_MS = 40,      // nobody has written for so long, and has not closed it
     SETTLE_MAX_MS = 80, // they write on and on
-    POLL_MS = 50,       // without inotify
+    POLL_MS = 40,       // without inotify
     POLL_BESIDE_MS = 5000,
     RETRY_MS = 1000,
 };
@@ -40,6 +40,7 @@ struct hosts_guard {
     enum state state;
     uint64_t unsettled_at;
     char *said; // the last failure that was logged
+    uint64_t writes, failures;
 };
 
 // ---- transitions ------------------------------------------------------------------
@@ -83,13 +84,16 @@ static int sync_file(struct hosts_guard *g, bool settled, struct err *err)
         return 0;
     }
     if (r == HOSTS_FAILED) {
+        g->failures++;
         say(g, why.text);
         err_copy(err, &why);
         enter(g, GUARD_FAILED);
         return -1;
     }
-    if (r == HOSTS_WRITTEN)
+    if (r == HOSTS_WRITTEN) {
+        g->writes++;
         log_debug(g->log, "%s: written, %zu lines", g->path, g->want.n);
+    }
     say(g, NULL);
     enter(g, GUARD_CURRENT);
     return 0;
@@ -153,9 +157,6 @@ struct hosts_guard *hosts_guard_create(struct event_base *base, struct watch *wa
     g->timer = loop_timer(base, on_timer, g);
     g->path = xstrdup(path);
     g->file = file;
-    if (watch == NULL)
-        log_warn(log, "%s is looked at every %d ms: there is no inotify", path,
-                 POLL_MS);
     watch_again(g);
     return g;
 }
@@ -180,7 +181,20 @@ int hosts_guard_set(struct hosts_guard *g, struct hosts_want *want, struct err *
     return step(g, SEEN_WANT, err);
 }
 
+const char *hosts_guard_failure(const struct hosts_guard *g)
+{
+    return g->said;
+}
+
 bool hosts_guard_is_current(const struct hosts_guard *g)
 {
     return g->any && g->state == GUARD_CURRENT;
+}
+
+void hosts_guard_status(const struct hosts_guard *g, struct hosts_guard_status *out)
+{
+    *out = (struct hosts_guard_status){.current = hosts_guard_is_current(g),
+                                       .failed = g->state == GUARD_FAILED,
+                                       .writes = g->writes,
+                                       .failures = g->failures};
 }

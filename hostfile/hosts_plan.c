@@ -85,6 +85,7 @@ static void fill_slot(struct planner *p, const struct hosts_line *slot,
     add_write(p->out, slot->off, bytes, 1);
 }
 
+// A hole that begins in the middle of somebody's line becomes a comment behind it.
 static void blank(struct planner *p, const struct hosts_line *line)
 {
     BUF_AUTO fill = BUF_INIT;

@@ -1,59 +1,10 @@
 // Members as JSON.
 #include "hostfile/jsonform.h"
 
-#include <string.h>
-
+#include "common/jsontext.h"
 #include "hostfile/dialect_impl.h"
 
 enum { MEMBER_SIZE = 128 }; // of most members; more is room that is not touched
-
-// Length of the UTF-8 character at s, 0: none.
-static size_t utf8(const unsigned char *s)
-{
-    size_t n = s[0] < 0x80                   ? 1
-               : s[0] >= 0xC2 && s[0] < 0xE0 ? 2
-               : s[0] >= 0xE0 && s[0] < 0xF0 ? 3
-               : s[0] >= 0xF0 && s[0] < 0xF5 ? 4
-                                             : 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xC0) != 0x80)
-            return 0;
-    bool overlong = (s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xF0 && s[1] < 0x90);
-    bool outside = (s[0] == 0xED && s[1] > 0x9F) || (s[0] == 0xF4 && s[1] > 0x8F);
-    return overlong || outside ? 0 : n;
-}
-
-// Length of what needs no escape.
-static size_t plain(const unsigned char *s)
-{
-    size_t n = 0;
-    while (s[n] >= 0x20 && s[n] < 0x7F && s[n] != '"' && s[n] != '\\')
-        n++;
-    return n;
-}
-
-// Names are ASCII; the name of a file in a warning may be anything.
-static void put_string(const char *text, struct buf *out)
-{
-    const unsigned char *s = (const void *)text;
-    buf_append(out, "\"", 1);
-    for (;;) {
-        size_t n = plain(s);
-        buf_append(out, s, n);
-        s += n;
-        if (*s == '\0')
-            break;
-        n = utf8(s);
-        if (n == 0)
-            buf_append_str(out, "\\ufffd");
-        else if (n == 1)
-            buf_printf(out, "\\u%04x", *s);
-        else
-            buf_append(out, s, n);
-        s += n > 0 ? n : 1;
-    }
-    buf_append(out, "\"", 1);
-}
 
 // As "%d" prints it; a million of them are to be quick.
 static void put_number(unsigned n, struct buf *out)
@@ -79,12 +30,12 @@ static void put_count(const char *key, int n, struct buf *out)
 static void put_member(const struct member *m, struct buf *out)
 {
     buf_append_str(out, "    {\"name\": ");
-    put_string(m->name, out);
+    jsontext_string(out, m->name);
     put_count(", \"slots\": ", m->slots, out);
     put_count(", \"max_slots\": ", m->max_slots, out);
     if (m->user != NULL) {
         buf_append_str(out, ", \"user\": ");
-        put_string(m->user, out);
+        jsontext_string(out, m->user);
     } else {
         put_count(", \"user\": ", -1, out);
     }
@@ -107,7 +58,7 @@ static int write_json(const struct members *m, struct buf *out, struct strv *war
     buf_append_str(out, "  \"warnings\": [");
     for (size_t i = 0; i < m->warnings.n; i++) {
         buf_append_str(out, i > 0 ? ",\n    " : "\n    ");
-        put_string(m->warnings.v[i], out);
+        jsontext_string(out, m->warnings.v[i]);
     }
     buf_append_str(out, m->warnings.n > 0 ? "\n  ]\n}\n" : "]\n}\n");
     return 0;

@@ -49,6 +49,7 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/resolver.c %D%/resolver.h \
 	%D%/rewrite.c %D%/rewrite.h \
 	%D%/roll.c %D%/roll.h \
+	%D%/roll_json.c %D%/roll_json.h \
 	%D%/slurm.c %D%/slurm.h \
 	%D%/slurp.c %D%/slurp.h \
 	%D%/source.c %D%/source.h \
@@ -61,4 +62,4 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/succeed.c %D%/succeed.h \
 	%D%/textlines.c %D%/textlines.h
 hostfile_libhostfile_a_CPPFLAGS = $(AM_CPPFLAGS) $(CARES_CFLAGS)
-HOSTFILE_LIBS = hostfile/libhostfile.a $(CARES_LIBS)
+HOSTFILE_LIBS = hostfile/libhostfile.a $(CARES_LIBS) $(JANSSON_LIBS)

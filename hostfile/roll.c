@@ -1,11 +1,11 @@
 // Who is in the group, and who sits where.
 #include "hostfile/roll.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/mem.h"
-#include "hostfile/addrset.h"
 #include "hostfile/hostname.h"
 
 struct roll *roll_create(const char *job_key, uint32_t term,
@@ -111,74 +111,33 @@ int roll_compare(const struct roll *a, const struct roll *b, bool *comparable)
 
 // ---- moving -------------------------------------------------------------------
 
+static bool move_one(struct roll_member *m, const struct roll_move *to)
+{
+    uint16_t port = to->port > 0 ? (uint16_t)to->port : m->port;
+    if (strcmp(m->name, to->name) == 0 && strcmp(m->address, to->address) == 0 &&
+        m->port == port)
+        return false;
+    if (strcmp(m->name, to->name) != 0) { // else it can be its own
+        free(m->name);
+        m->name = xstrdup(to->name);
+    }
+    snprintf(m->address, sizeof m->address, "%s", to->address);
+    m->port = port;
+    return true;
+}
+
+bool roll_move(struct roll *r, const struct roll_move *moves, size_t n)
+{
+    bool any = false;
+    for (size_t i = 0; i < n; i++)
+        any = move_one(&r->members[moves[i].member], &moves[i]) || any;
+    r->generation += any ? 1 : 0;
+    return any;
+}
+
 static bool literal(const char *text, struct sockaddr_storage *out)
 {
     return hostname_literal(text, strlen(text), out);
-}
-
-// A move to the place where the member is already is none.
-static bool is_elsewhere(const struct roll_member *m, const struct roll_move *move)
-{
-    struct sockaddr_storage now;
-    return !literal(m->address, &now) || addrset_compare(&now, &move->addr) != 0;
-}
-
-// The addresses of the members that stay where they are.
-static struct addrset *addresses_kept(const struct roll *r, const bool *moves)
-{
-    struct addrset *kept = addrset_create();
-    struct sockaddr_storage addr;
-    for (uint32_t i = 0; i < r->nmembers; i++)
-        if (!moves[i] && literal(r->members[i].address, &addr))
-            addrset_add(kept, &addr, r->members[i].port, i);
-    return kept;
-}
-
-// One round: moves that are possible while all members stay that are not in `moves`.
-// Returns how many were given up; those members stay, too, which can stop others.
-static size_t give_up(const struct roll *r, struct roll_move *moves, size_t n,
-                      bool *moving)
-{
-    size_t given_up = 0;
-    struct addrset *taken = addresses_kept(r, moving);
-    for (size_t i = 0; i < n; i++) {
-        struct roll_move *m = &moves[i];
-        if (!m->moved)
-            continue;
-        size_t by = addrset_add(taken, &m->addr, r->members[m->member].port, m->member);
-        if (by == m->member)
-            continue;
-        m->moved = false;
-        m->held_by = (long)by;
-        moving[m->member] = false;
-        given_up++;
-    }
-    addrset_destroy(taken);
-    return given_up;
-}
-
-size_t roll_move(struct roll *r, struct roll_move *moves, size_t n)
-{
-    CLEANUP_FREE bool *moving = xcalloc(r->nmembers, sizeof *moving);
-    size_t made = 0;
-    for (size_t i = 0; i < n; i++) {
-        moves[i].held_by = -1;
-        moves[i].moved = is_elsewhere(&r->members[moves[i].member], &moves[i]);
-        if (moves[i].moved)
-            moving[moves[i].member] = true;
-    }
-    while (give_up(r, moves, n, moving) > 0)
-        ;
-    for (size_t i = 0; i < n; i++) {
-        struct roll_member *m = &r->members[moves[i].member];
-        struct member at = {.addr = moves[i].addr};
-        if (!moves[i].moved)
-            continue;
-        members_address(&at, m->address, sizeof m->address);
-        made++;
-    }
-    r->generation += made > 0;
-    return made;
 }
 
 // ---- from and to elsewhere ----------------------------------------------------
@@ -199,10 +158,22 @@ static int check_member(const struct roll_member *m, struct err *err)
     return -1;
 }
 
+// It stands in comments of hostfiles.
+static bool is_key(const char *key)
+{
+    size_t len = strlen(key);
+    for (size_t i = 0; i < len; i++)
+        if (key[i] <= ' ' || key[i] > '~')
+            return false;
+    return len > 0 && len <= ROLL_KEY_MAX;
+}
+
 int roll_check(const struct roll *r, struct err *err)
 {
-    if (r->job_key[0] == '\0') {
-        err_set(err, "a roll without a job");
+    if (!is_key(r->job_key)) {
+        err_set(err,
+                "a roll without a job's key: 1 to %d printable bytes without blanks",
+                ROLL_KEY_MAX);
         return -1;
     }
     for (uint32_t i = 0; i < r->nmembers; i++)

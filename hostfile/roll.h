@@ -14,7 +14,12 @@
 #include "common/err.h"
 #include "hostfile/members.h"
 
-enum { ROLL_INCARNATION_BYTES = 16, ROLL_NAME_MAX = 255, ROLL_SLOTS_MAX = 1 << 20 };
+enum {
+    ROLL_INCARNATION_BYTES = 16,
+    ROLL_NAME_MAX = 255,
+    ROLL_KEY_MAX = 255,
+    ROLL_SLOTS_MAX = 1 << 20
+};
 
 struct roll_member {
     char *name;       // as the source names it; owned
@@ -54,17 +59,15 @@ bool roll_greet(struct roll *r, uint32_t member, const uint8_t *incarnation,
 int roll_seat(struct roll *r, const uint32_t *members, const uint32_t *slots,
               uint32_t n, struct err *err);
 
-// Where the source says that a member is.
+// What a member is called and where it is from now on (succeed.h says who).
 struct roll_move {
     uint32_t member;
-    struct sockaddr_storage addr; // the port does not count: it stays
-    bool moved;                   // out: it was elsewhere
-    long held_by; // out: not made, as this member stays at that address; else -1
+    const char *name;    // borrowed
+    const char *address; // literal, "": none; borrowed
+    int port;            // <= 0: as it was
 };
-// Makes all of the moves together, as one new generation, so that members may take each
-// other's addresses. One to where another member stays is not made: an answer that is
-// stale or wrong. Returns how many were made.
-size_t roll_move(struct roll *r, struct roll_move *moves, size_t n);
+// All of them together: a new generation, where anything is new. Returns true then.
+bool roll_move(struct roll *r, const struct roll_move *moves, size_t n);
 
 // Is it a roll that can be used? For what comes from elsewhere: names are names,
 // addresses literals or "", seats distinct members. -1 with err that names the member.

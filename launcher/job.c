@@ -152,11 +152,7 @@ static void enter_drain(struct job *j)
     job_wait_end(j);
     loop_timer_disarm(j->run_timer);
     arm_drain(j);
-    for (uint32_t r = 0; r < j->at->nranks; r++)
-        if (!j->at->ranks[r].started) {
-            output_eof(j->output, r, 1);
-            output_eof(j->output, r, 2);
-        }
+    job_end_unstarted(j);
     if (output_is_drained(j->output))
         job_event(j, JOB_EV_DRAINED);
 }
@@ -175,7 +171,7 @@ static void enter_close(struct job *j)
 
 static void enter_connect(struct job *j)
 {
-    job_roll_follow(j);
+    job_roll_start(j);
     job_connect_start(j);
 }
 

@@ -38,6 +38,16 @@ bool job_attempt_lives(const struct job *j)
     return j->state == JOB_PREPARE || j->state == JOB_START || j->state == JOB_RUN;
 }
 
+void job_end_unstarted(struct job *j)
+{
+    for (uint32_t r = 0; r < j->at->nranks; r++) {
+        if (j->at->ranks[r].started)
+            continue;
+        output_eof(j->output, r, 1);
+        output_eof(j->output, r, 2);
+    }
+}
+
 struct job_seat *job_seat(const struct job *j, uint32_t vertex)
 {
     return &j->at->seats[vertex - 1];

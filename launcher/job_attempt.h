@@ -35,6 +35,7 @@ struct job_rank {
 struct job_seat {
     bool hosts; // ranks of any world
     bool ready, started, stopped;
+    bool leaves;       // its agent ends
     bool moved;        // it was lost, and has another address since
     uint64_t fence_ms; // until then ranks may still run there; 0: they do not
 };
@@ -70,6 +71,8 @@ void job_attempt_destroy(struct job_attempt *at); // NULL-safe
 
 // Ranks may run: from PREPARE to RUN.
 bool job_attempt_lives(const struct job *j);
+// What ranks that were never started will not print.
+void job_end_unstarted(struct job *j);
 struct job_seat *job_seat(const struct job *j, uint32_t vertex);
 // Ranks more, placed by `map`, numbered on from nranks. NULL: of the first world.
 void job_add_ranks(struct job *j, const struct job_world *world, const struct map *map);

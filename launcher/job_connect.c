@@ -1,4 +1,5 @@
 // Connect: from found members to attached ones, and their loss.
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +7,6 @@
 #include "common/loop.h"
 #include "common/mem.h"
 #include "hostfile/ownaddr.h"
-#include "hostfile/source.h"
 #include "launcher/input.h"
 #include "launcher/job_internal.h"
 #include "launcher/job_plan.h"
@@ -184,6 +184,7 @@ void job_member_lost(struct job *j, uint32_t vertex, const char *why, bool gone)
     for (uint32_t v = 1; v <= j->group.n; v++) // the vertex itself comes first
         if (tree_contains(&j->tree, vertex, v))
             lose_one(j, v, why, gone && v == vertex);
+    job_roll_lost(j);
     job_return_want(j, vertex);
     if (branch_attached(j->branch) == 0)
         job_event(j, JOB_EV_CLOSED);
@@ -194,9 +195,14 @@ static void on_attached(void *arg, uint32_t vertex, const Muster__Hello *hello)
     job_member_attached(arg, vertex, hello);
 }
 
+// The one before, if any, is lost.
 static int adopt_local(struct job *j, uint32_t vertex, struct err *err)
 {
     int fd;
+    if (j->local_agent > 0) {
+        kill(j->local_agent, SIGKILL);
+        local_agent_end(j->local_agent);
+    }
     j->local_agent = local_agent_start(&fd, err);
     if (j->local_agent < 0)
         return -1;
@@ -207,16 +213,18 @@ static int adopt_local(struct job *j, uint32_t vertex, struct err *err)
 // A member that is this very machine needs no sshd (mpi-operator's launcher has none).
 static bool is_here(const struct job *j, uint32_t vertex, const struct err *why)
 {
-    const struct member *m = j->group.v[vertex - 1].member;
-    return j->via != NULL && j->local_agent == 0 && why->kind != NULL &&
-           strcmp(why->kind, "REFUSED_TCP") == 0 && ownaddr_is_own(&m->addr);
+    const struct group_member *m = &j->group.v[vertex - 1];
+    bool due =
+        m->state == GROUP_LOST || (j->state == JOB_CONNECT && j->local_agent == 0);
+    return due && j->via != NULL && why->kind != NULL &&
+           strcmp(why->kind, "REFUSED_TCP") == 0 && ownaddr_is_own(&m->member->addr);
 }
 
 static void on_missing(void *arg, uint32_t vertex, const struct err *why, bool final)
 {
     struct job *j = arg;
     ERR_AUTO err = ERR_INIT;
-    if (j->state == JOB_CONNECT && !final && is_here(j, vertex, why)) {
+    if (!final && is_here(j, vertex, why)) {
         log_debug(j->conf.log, "member %s is this machine: its agent is started here",
                   j->group.v[vertex - 1].member->name);
         if (adopt_local(j, vertex, &err) == 0)
@@ -240,11 +248,10 @@ static void on_broken(void *arg, uint32_t vertex, const struct err *why)
     const struct group_member *m = group_at(&j->group, vertex);
     log_debug(j->conf.log, "member %s: connection lost: %s; it is dialed again",
               m->member->name, err_text(why));
-    if (j->source != NULL && j->opts->policy.on_failure == POLICY_RESTART)
-        source_recheck(j->source); // it may have been replaced
     events_write(j->conf.events, "link-broken",
                  json_pack("{s:s, s:s, s:s}", "member", m->member->name, "address",
                            m->address, "why", err_text(why)));
+    job_roll_broken(j, vertex);
 }
 
 static void on_resumed(void *arg, uint32_t vertex)
@@ -255,6 +262,7 @@ static void on_resumed(void *arg, uint32_t vertex)
     events_write(
         j->conf.events, "link-resumed",
         json_pack("{s:s, s:s}", "member", m->member->name, "address", m->address));
+    job_roll_resumed(j, vertex);
 }
 
 void job_connect_start(struct job *j)

@@ -36,9 +36,8 @@ struct job {
     bool warned;           // the source's warnings were told
     struct follow *follow; // of a hostfile, instead of the source
     struct watch *watch;
-    struct event *recheck; // asks for names again; NULL: needless
-    bool roll_pushed;      // agents have a roll, and get each new one
-    bool local;            // one member, this machine, reached over a socketpair
+    struct job_upkeep *upkeep; // of the roll, from connect on
+    bool local;                // one member, this machine, reached over a socketpair
     pid_t local_agent;
     Muster__Via *via_msg; // until it is the Attach's; NULL: agents listen
     struct via *via;      // made of it
@@ -97,11 +96,19 @@ void job_stopped(struct job *j);
 int job_discover_start(struct job *j, struct err *err);
 
 // job_roll.c: the roll, kept up from connect on.
-void job_roll_follow(struct job *j);
+void job_roll_start(struct job *j);
+void job_roll_end(struct job *j);
+// The source's newest list.
 void job_roll_update(struct job *j, const struct members *now);
+// Ask the source again soon: somebody was lost.
+void job_roll_recheck(struct job *j);
 // To all agents that are attached; before each PREPARE, and after each change.
 void job_roll_push(struct job *j);
-void job_roll_end(struct job *j);
+// Connections, where a member's agent is proven to be: lost for now, back, lost for good
+// (any number of them).
+void job_roll_broken(struct job *j, uint32_t vertex);
+void job_roll_resumed(struct job *j, uint32_t vertex);
+void job_roll_lost(struct job *j);
 
 // job_connect.c: the way to attached members.
 void job_connect_start(struct job *j);

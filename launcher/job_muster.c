@@ -66,7 +66,8 @@ static uint32_t vacant(const struct job *j, bool why, struct buf *text)
     uint32_t n = 0;
     for (uint32_t i = 0; i < j->map.npositions; i++) {
         const struct group_member *m = &j->group.v[j->map.positions[i].member];
-        if (m->state == GROUP_ATTACHED)
+        if (m->state == GROUP_ATTACHED &&
+            !job_seat(j, j->map.positions[i].member + 1)->leaves)
             continue;
         CLEANUP_FREE char *name = group_member_text(m);
         if (n++ < SHOWN)
@@ -183,6 +184,7 @@ void job_muster_begin(struct job *j)
     if (j->muster_timer == NULL)
         j->muster_timer = loop_timer(j->conf.base, on_muster, j);
     j->last_words_ms = loop_now_ms() + LAST_WORDS_MS;
+    job_end_unstarted(j);
     tell_failure(j);
     job_wait_begin(j);
     job_muster_check(j);
@@ -205,12 +207,13 @@ void job_muster_next(struct job *j)
 
 void job_muster_tell(struct job *j)
 {
-    if (j->history.n == 0)
+    uint32_t restarts = j->at != NULL ? j->at->number - 1 : 0;
+    if (restarts == 0)
         return;
     CLEANUP_FREE char *end =
-        xasprintf("%s at attempt %u, after %zu restart%s:",
-                  j->verdict.failed ? "gave up" : "ended well", j->at->number,
-                  j->history.n, j->history.n == 1 ? "" : "s");
+        xasprintf("%s at attempt %u, after %u restart%s:",
+                  j->verdict.failed ? "gave up" : "ended well", restarts + 1, restarts,
+                  restarts == 1 ? "" : "s");
     progress_say(j->progress, end);
     size_t from = j->history.n > HISTORY_SHOWN ? j->history.n - HISTORY_SHOWN : 0;
     for (size_t i = from; i < j->history.n; i++)

@@ -12,7 +12,6 @@
 #include "common/loop.h"
 #include "common/mem.h"
 #include "hostfile/hostname.h"
-#include "hostfile/source.h"
 #include "launcher/job_internal.h"
 
 enum {
@@ -37,6 +36,8 @@ static void set_address(struct job *j, uint32_t member)
     snprintf(m->address, sizeof m->address, "%s", now);
     free(told->address);
     told->address = xstrdup(now);
+    if (j->via == NULL) // else it is sshd's
+        told->port = j->roll->members[member].port;
 }
 
 static void order(struct job *j, uint32_t vertex)
@@ -58,16 +59,14 @@ void job_return_want(struct job *j, uint32_t vertex)
     if (j->local || m->state != GROUP_LOST || !is_wanted(j, vertex))
         return;
     order(j, vertex);
-    if (j->source != NULL)
-        source_recheck(j->source);
 }
 
 void job_return_missing(struct job *j, uint32_t vertex, bool final)
 {
     if (final)
         job_return_want(j, vertex);
-    else if (j->source != NULL)
-        source_recheck(j->source);
+    else
+        job_roll_recheck(j);
 }
 
 // Its agent ends the ranks after the orphan grace, which counts from when it missed us: not
@@ -125,6 +124,7 @@ static bool has_ended(const struct job *j, uint32_t vertex)
 void job_return_greet(struct job *j, uint32_t vertex, bool same)
 {
     struct job_seat *seat = job_seat(j, vertex);
+    seat->leaves = false;
     if (same || has_ended(j, vertex))
         seat->fence_ms = 0;
     job_muster_check(j);

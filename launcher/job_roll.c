@@ -1,10 +1,14 @@
-// The roll while the job runs: the source goes on, and what has moved is pushed.
+// The roll while the job runs: the source goes on, and what has changed is pushed.
 //
-//   source --addresses--> roll (hostfile/roll.h) --new generation--> ROLL to all agents
+//   source's list -> succeed.h: who follows whom -> roll, new generation -> ROLL to agents
 // The first push goes before the first PREPARE. A hostfile is followed as a file; what asks
-// for names goes on asking. Members keep their index, whatever a source lists or leaves
-// out, and nothing is ever taken off the roll.
+// for names goes on asking. Members keep their index, and nothing is ever taken off.
+//
+// An agent that answers is a better witness than a source: where a member is attached,
+// another address for it (a stale answer, or a pod that is being replaced) waits until the
+// connection is lost. If that comes back, the member was at its old address after all.
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/log.h"
@@ -14,11 +18,29 @@
 #include "hostfile/follow.h"
 #include "hostfile/hostname.h"
 #include "hostfile/source.h"
+#include "hostfile/succeed.h"
 #include "launcher/job_internal.h"
 #include "wire/msg.h"
 #include "wire/roll_msg.h"
 
 enum { RECHECK_MS = 5000 };
+
+// By member.
+struct seen {
+    bool broken;     // its connection is lost, and may come back
+    char before[46]; // broken, and moved since: where it was; else ""
+    char doubt[46];  // an address that was not taken, and told
+};
+
+struct job_upkeep {
+    struct job *job;
+    struct event *recheck; // asks for names again
+    struct members newest; // as the source said last
+    struct seen *seen;
+    bool pushed; // agents have a roll, and get each new one
+};
+
+// ---- pushing ------------------------------------------------------------------
 
 // Members that are all on this machine need no names and no hostfiles.
 static bool is_of_pods(const struct roll *r)
@@ -34,106 +56,210 @@ static bool is_of_pods(const struct roll *r)
 
 void job_roll_push(struct job *j)
 {
-    if (!is_of_pods(j->roll))
+    if (j->upkeep == NULL || !is_of_pods(j->roll))
         return;
     Muster__Roll *m = roll_msg_make(j->roll);
-    j->roll_pushed = true;
+    j->upkeep->pushed = true;
     job_send(j, FRAME_ROLL, TREE_ALL, &m->base);
     msg_free(m);
 }
 
-// ---- what the source says -----------------------------------------------------
+// ---- what has changed ---------------------------------------------------------
 
-static void tell_move(struct job *j, uint32_t member, const char *old)
+static bool is_live(const struct job *j, uint32_t member)
+{
+    return j->group.v[member].state == GROUP_ATTACHED &&
+           !j->upkeep->seen[member].broken;
+}
+
+static struct succeed_member *known_members(const struct job *j)
+{
+    struct succeed_member *v = xcalloc(j->roll->nmembers, sizeof *v);
+    for (uint32_t i = 0; i < j->roll->nmembers; i++) {
+        const struct roll_member *m = &j->roll->members[i];
+        v[i] =
+            (struct succeed_member){.name = m->name,
+                                    .address = m->address,
+                                    .port = m->port,
+                                    .live = is_live(j, i),
+                                    .incarnation = m->present ? m->incarnation : NULL,
+                                    .hostname = m->hostname};
+    }
+    return v;
+}
+
+// Told once for each address.
+static void doubt(struct job *j, const struct succeed_change *c)
+{
+    struct seen *seen = &j->upkeep->seen[c->member];
+    const struct roll_member *m = &j->roll->members[c->member];
+    if (strcmp(seen->doubt, c->address) == 0)
+        return;
+    snprintf(seen->doubt, sizeof seen->doubt, "%s", c->address);
+    log_debug(j->conf.log,
+              "member %s is said to be at %s, but its agent answers at %s: not taken",
+              m->name, c->address, m->address);
+}
+
+static void tell(struct job *j, uint32_t member, const char *cause,
+                 const char *old_name, const char *old)
 {
     const struct roll_member *m = &j->roll->members[member];
-    log_warn(j->conf.log, "member %s has moved from %s to %s", m->name, old,
-             m->address);
+    if (strcmp(old, m->address) != 0)
+        log_warn(j->conf.log, "member %s has moved from %s to %s", m->name,
+                 old[0] != '\0' ? old : "nowhere",
+                 m->address[0] != '\0' ? m->address : "nowhere");
     events_write(j->conf.events, "roll",
-                 json_pack("{s:I, s:s, s:s, s:s}", "generation",
-                           (json_int_t)j->roll->generation, "member", m->name, "old",
-                           old, "new", m->address));
+                 json_pack("{s:I, s:s, s:s, s:s, s:s, s:s}", "generation",
+                           (json_int_t)j->roll->generation, "member", m->name, "cause",
+                           cause, "was", old_name, "old", old, "new", m->address));
 }
 
-static void tell_refusal(struct job *j, const struct roll_move *move)
+static void move(struct job *j, const struct roll_move *to, const char *cause)
 {
-    struct member at = {.addr = move->addr};
-    char address[INET6_ADDRSTRLEN];
-    members_address(&at, address, sizeof address);
-    log_debug(j->conf.log, "member %s cannot be at %s, where member %s is: not taken",
-              j->roll->members[move->member].name, address,
-              j->roll->members[move->held_by].name);
+    struct roll_member *m = &j->roll->members[to->member];
+    struct seen *seen = &j->upkeep->seen[to->member];
+    char old[sizeof m->address];
+    CLEANUP_FREE char *name = xstrdup(m->name);
+    memcpy(old, m->address, sizeof old);
+    seen->doubt[0] = '\0';
+    if (!roll_move(j->roll, to, 1))
+        return;
+    if (seen->broken && seen->before[0] == '\0')
+        memcpy(seen->before, old, sizeof old);
+    if (strcmp(name, m->name) != 0)
+        members_rename(&j->group.members, name, m->name);
+    tell(j, to->member, cause, name, old);
 }
 
-// Members are told apart by name here; who is an address itself cannot move that way.
-static size_t find_moves(const struct job *j, const struct members *now,
-                         struct roll_move *moves)
+static void plan_again(struct job *j)
 {
-    CLEANUP_FREE bool *seen = xcalloc(j->roll->nmembers, sizeof *seen);
-    size_t n = 0;
-    for (size_t i = 0; i < now->n; i++) {
-        const struct member *m = &now->v[i];
-        long at = members_find(&j->group.members, m->name, strlen(m->name));
-        if (at < 0 || seen[at] || m->addr.ss_family == 0)
+    struct job_upkeep *u = j->upkeep;
+    SUCCEED_AUTO plan;
+    CLEANUP_FREE struct succeed_member *v = known_members(j);
+    CLEANUP_FREE bool *moved = xcalloc(j->roll->nmembers, sizeof *moved);
+    uint64_t generation = j->roll->generation;
+    succeed_plan(v, j->roll->nmembers, &u->newest, &plan);
+    for (size_t i = 0; i < plan.warnings.n; i++)
+        log_debug(j->conf.log, "%s", plan.warnings.v[i]);
+    for (size_t i = 0; i < plan.nchanges; i++) {
+        const struct succeed_change *c = &plan.changes[i];
+        struct roll_move to = {.member = (uint32_t)c->member,
+                               .name = c->name,
+                               .address = c->address,
+                               .port = c->port};
+        if (c->live && strcmp(c->address, v[c->member].address) != 0) {
+            doubt(j, c);
             continue;
-        seen[at] = true;
-        moves[n++] = (struct roll_move){.member = (uint32_t)at, .addr = m->addr};
+        }
+        moved[c->member] = true;
+        move(j, &to, succeed_cause_name(c->cause));
     }
-    return n;
+    if (j->roll->generation == generation)
+        return;
+    if (u->pushed)
+        job_roll_push(j);
+    for (uint32_t i = 0; i < j->roll->nmembers; i++)
+        if (moved[i])
+            job_member_moved(j, i);
 }
 
 void job_roll_update(struct job *j, const struct members *now)
 {
-    if (j->roll == NULL)
+    if (j->upkeep == NULL || j->roll == NULL)
         return;
-    CLEANUP_FREE struct roll_move *moves = xcalloc(j->roll->nmembers, sizeof *moves);
-    CLEANUP_FREE char(*old)[46] = xcalloc(j->roll->nmembers, sizeof *old);
-    size_t n = find_moves(j, now, moves);
-    for (size_t i = 0; i < n; i++)
-        memcpy(old[i], j->roll->members[moves[i].member].address, sizeof *old);
-    size_t moved = roll_move(j->roll, moves, n);
-    if (moved > 0 && j->roll_pushed)
+    members_copy(&j->upkeep->newest, now);
+    plan_again(j);
+}
+
+// ---- what connections say -----------------------------------------------------
+
+void job_roll_broken(struct job *j, uint32_t vertex)
+{
+    if (j->upkeep == NULL)
+        return;
+    j->upkeep->seen[vertex - 1].broken = true;
+    plan_again(j);
+    job_roll_recheck(j);
+}
+
+void job_roll_resumed(struct job *j, uint32_t vertex)
+{
+    if (j->upkeep == NULL)
+        return;
+    struct seen *seen = &j->upkeep->seen[vertex - 1];
+    seen->broken = false;
+    if (seen->before[0] == '\0')
+        return;
+    struct roll_move back = {.member = vertex - 1,
+                             .name = j->roll->members[vertex - 1].name,
+                             .address = seen->before};
+    move(j, &back, "resumed");
+    seen->before[0] = '\0';
+    if (j->upkeep->pushed)
         job_roll_push(j);
-    for (size_t i = 0; i < n; i++) {
-        if (moves[i].held_by >= 0)
-            tell_refusal(j, &moves[i]);
-        if (!moves[i].moved)
-            continue;
-        tell_move(j, moves[i].member, old[i]);
-        job_member_moved(j, moves[i].member);
-    }
+    job_member_moved(j, vertex - 1);
+}
+
+void job_roll_lost(struct job *j)
+{
+    if (j->upkeep == NULL)
+        return;
+    for (uint32_t i = 0; i < j->roll->nmembers; i++)
+        if (j->group.v[i].state == GROUP_LOST)
+            j->upkeep->seen[i] = (struct seen){0};
+    plan_again(j);
+    job_roll_recheck(j);
 }
 
 // ---- following ----------------------------------------------------------------
 
-static void on_recheck(int fd, short what, void *arg)
+void job_roll_recheck(struct job *j)
 {
-    struct job *j = arg;
-    source_recheck(j->source);
-    loop_timer_arm(j->recheck, RECHECK_MS);
+    if (j->follow != NULL)
+        follow_recheck(j->follow);
+    else if (j->source != NULL)
+        source_recheck(j->source);
 }
 
-void job_roll_follow(struct job *j)
+static void on_recheck(int fd, short what, void *arg)
 {
+    struct job_upkeep *u = arg;
+    source_recheck(u->job->source);
+    loop_timer_arm(u->recheck, RECHECK_MS);
+}
+
+void job_roll_start(struct job *j)
+{
+    if (j->opts->source.kind == SOURCE_LOCAL) {
+        source_destroy(STEAL(j->source));
+        return;
+    }
+    struct job_upkeep *u = j->upkeep = xcalloc(1, sizeof *u);
+    u->job = j;
+    u->seen = xcalloc(j->group.n, sizeof *u->seen);
+    u->recheck = loop_timer(j->conf.base, on_recheck, u);
     switch (j->opts->source.kind) {
-    case SOURCE_LOCAL: job_roll_end(j); break;
     case SOURCE_HOSTFILE:
-        source_destroy(STEAL(j->source)); // of a pipe
+        source_destroy(STEAL(j->source)); // of a pipe, which is read once
         if (j->follow != NULL)
             follow_hold(j->follow);
         break;
     case SOURCE_DNS: break; // has a pace of its own
-    default:
-        j->recheck = loop_timer(j->conf.base, on_recheck, j);
-        loop_timer_arm(j->recheck, RECHECK_MS);
-        break;
+    default: loop_timer_arm(u->recheck, RECHECK_MS); break;
     }
 }
 
 void job_roll_end(struct job *j)
 {
+    struct job_upkeep *u = STEAL(j->upkeep);
     follow_stop(STEAL(j->follow));
     watch_destroy(STEAL(j->watch));
-    loop_timer_free(STEAL(j->recheck));
     source_destroy(STEAL(j->source));
+    if (u == NULL)
+        return;
+    loop_timer_free(u->recheck);
+    members_free(&u->newest);
+    free(u->seen);
+    free(u);
 }

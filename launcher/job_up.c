@@ -213,6 +213,9 @@ static void on_stopped(struct job *j, const struct frame *f, struct group_member
     events_write(j->conf.events, "stopped",
                  json_pack("{s:s, s:i, s:s}", "member", m->member->name, "leftovers",
                            (int)msg->n_leftovers, "why", msg->why));
+    seat->leaves = msg->leaves;
+    if (msg->leaves)
+        group_set_why(m, msg->why);
     if (msg->why[0] != '\0') { // nobody asked: no exits may have been told
         if (job_attempt_lives(j) || job_settling(j))
             job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE, "member %s: %s", name,

@@ -5,32 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/httpd.h"
 #include "common/mem.h"
 #include "common/seconds.h"
 
 enum {
-    KEY_HOSTS = 0x100,
-    KEY_WRITE,
-    KEY_BY,
+    KEY_RUN_DIR = 0x100,
     KEY_ONCE,
     KEY_DIFF,
     KEY_WAIT,
     KEY_INTERVAL,
     KEY_LOG,
+    KEY_LISTEN,
+    KEY_ON_CHANGE,
+    KEY_ON_CHANGE_TIMEOUT,
     USAGE = 125,
 };
 
 static const struct argp_option options[] = {
-    {"hosts", KEY_HOSTS, "PATH", OPTION_ARG_OPTIONAL,
-     "Keep the members in /etc/hosts, where kubelet made it for this pod; with =PATH: "
-     "in "
-     "that file, whoever made it",
-     2},
-    {"write", KEY_WRITE, "DIALECT:PATH", 0,
-     "Keep a hostfile there, in a dialect of muster hostfile; can be given several "
-     "times",
-     2},
-    {"by", KEY_BY, "address|name", 0, "Hostfiles hold addresses (the default) or names",
+    {"run-dir", KEY_RUN_DIR, "DIR", 0,
+     "Follow the roll that a launcher leaves there through musterd (default: "
+     "/run/muster, where it is there; empty: none)",
      2},
     {"once", KEY_ONCE, NULL, 0,
      "Write everything once and end (init container); exit code 1: members are missing",
@@ -40,6 +35,15 @@ static const struct argp_option options[] = {
      "--once, --diff: how long to wait for members (default: 300)", 3},
     {"interval", KEY_INTERVAL, "SECONDS", 0,
      "How often to ask for names again (default: 5; --dns has its own pace)", 3},
+    {"listen", KEY_LISTEN, "[ADDRESS:]PORT", 0,
+     "Serve /healthz, /readyz and /metrics there (default address: 127.0.0.1; "
+     "kubelet's "
+     "probes need the pod's)",
+     4},
+    {"on-change", KEY_ON_CHANGE, "PROGRAM", 0,
+     "Run it after the files were written, with the difference as JSON on stdin", 4},
+    {"on-change-timeout", KEY_ON_CHANGE_TIMEOUT, "SECONDS", 0,
+     "How long it may take (default: 30)", 4},
     {"log", KEY_LOG, "text|json", 0, "Form of the log on stderr (default: text)", 4},
     {"verbose", 'v', NULL, 0, "Log what happens", 4},
     {0},
@@ -55,43 +59,6 @@ static uint32_t milliseconds(struct argp_state *state, const char *option,
     return ms;
 }
 
-static bool is_written(const struct sidecar_opts *o, const char *path)
-{
-    for (size_t i = 0; i < o->nhostfiles; i++)
-        if (strcmp(o->hostfiles[i].path, path) == 0)
-            return true;
-    return false;
-}
-
-static void take_write(struct argp_state *state, struct sidecar_opts *o,
-                       const char *text)
-{
-    size_t len = strcspn(text, ":"), all = strlen(text);
-    if (len == all || len + 1 == all || text[all - 1] == '/') {
-        argp_error(state,
-                   "--write %s: give DIALECT:PATH, as openmpi:/run/muster/hostfile",
-                   text);
-        return;
-    }
-    ERR_AUTO err = ERR_INIT;
-    CLEANUP_FREE char *name = xstrndup(text, len);
-    struct keep_hostfile h = {.dialect = dialect_find(name, "--write", true, &err),
-                              .path = text + len + 1};
-    if (h.dialect == NULL)
-        argp_error(state, "%s", err_text(&err));
-    else if (strcmp(name, "json") == 0 || strcmp(name, "horovod") == 0)
-        argp_error(state,
-                   "--write %s: %s has no comments, and so no place for the mark that "
-                   "such a file is no source; make it with muster hostfile",
-                   text, name);
-    else if (is_written(o, h.path))
-        argp_error(state, "--write %s: this file is written already", text);
-    else if (o->nhostfiles == OPTS_HOSTFILES_MAX)
-        argp_error(state, "--write: at most %d hostfiles", OPTS_HOSTFILES_MAX);
-    else
-        o->hostfiles[o->nhostfiles++] = h;
-}
-
 // One of two words; true: the second.
 static bool second(struct argp_state *state, const char *option, const char *text,
                    const char *a, const char *b)
@@ -101,15 +68,32 @@ static bool second(struct argp_state *state, const char *option, const char *tex
     return strcmp(text, b) == 0;
 }
 
-static void take_hosts(struct sidecar_opts *o, const char *path)
+static void take_listen(struct argp_state *state, struct sidecar_opts *o,
+                        const char *text)
 {
-    o->hosts = path != NULL ? path : "/etc/hosts";
-    o->any_hosts = path != NULL;
+    ERR_AUTO err = ERR_INIT;
+    if (httpd_check(text, &err) < 0)
+        argp_error(state, "--listen: %s", err_text(&err));
+    o->listen = text;
+}
+
+static void check_once(struct argp_state *state, const struct sidecar_opts *o)
+{
+    const char *mode = o->once ? "--once" : "--diff";
+    if (!o->once && !o->diff)
+        return;
+    if (o->listen != NULL)
+        argp_error(state, "--listen has no use with %s, which ends by itself", mode);
+    if (o->on_change != NULL)
+        argp_error(state,
+                   "--on-change has no use with %s: start the program afterwards",
+                   mode);
 }
 
 static void check(struct argp_state *state, const struct sidecar_opts *o)
 {
-    if (o->hosts == NULL && o->nhostfiles == 0)
+    check_once(state, o);
+    if (!write_opts_any(&o->files))
         argp_error(state,
                    "nothing to keep: give --hosts, --write DIALECT:PATH or both");
 }
@@ -119,11 +103,11 @@ static int check_source(struct sidecar_opts *o, struct err *err)
 {
     if (source_opts_settle(&o->source, true, err) < 0)
         return -1;
-    for (size_t i = 0; i < o->nhostfiles; i++) {
+    for (size_t i = 0; i < o->files.nhostfiles; i++) {
         if (o->source.spec.kind == SOURCE_HOSTFILE &&
-            strcmp(o->hostfiles[i].path, o->source.spec.text) == 0) {
+            strcmp(o->files.hostfiles[i].path, o->source.spec.text) == 0) {
             err_set(err, "--write %s: this is the file that --hostfile reads",
-                    o->hostfiles[i].path);
+                    o->files.hostfiles[i].path);
             return -1;
         }
     }
@@ -134,10 +118,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct sidecar_opts *o = state->input;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &o->source; return 0;
-    case KEY_HOSTS: take_hosts(o, arg); return 0;
-    case KEY_WRITE: take_write(state, o, arg); return 0;
-    case KEY_BY: o->by_name = second(state, "--by", arg, "address", "name"); return 0;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->source;
+        state->child_inputs[1] = &o->files;
+        return 0;
+    case KEY_RUN_DIR: o->run_dir = arg; return 0;
     case KEY_ONCE: o->once = true; return 0;
     case KEY_DIFF: o->diff = true; return 0;
     case KEY_WAIT: o->wait_ms = milliseconds(state, "--wait", arg, 0); return 0;
@@ -145,6 +130,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->interval_ms = milliseconds(state, "--interval", arg, 0.1);
         return 0;
     case KEY_LOG: o->json_log = second(state, "--log", arg, "text", "json"); return 0;
+    case KEY_LISTEN: take_listen(state, o, arg); return 0;
+    case KEY_ON_CHANGE: o->on_change = arg; return 0;
+    case KEY_ON_CHANGE_TIMEOUT:
+        o->on_change_ms = milliseconds(state, "--on-change-timeout", arg, 0.1);
+        return 0;
     case 'v': o->verbose = true; return 0;
     case ARGP_KEY_ARG:
         argp_error(state,
@@ -159,13 +149,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 void sidecar_opts_parse(struct sidecar_opts *o, int argc, char **argv)
 {
     const struct argp_child children[] = {
-        {source_opts_argp(), 0, "Where the members come from:", 1}, {0}};
+        {source_opts_argp(), 0, "Where the members come from:", 1},
+        {write_opts_argp(), 0, "What is kept:", 2},
+        {0}};
     const struct argp argp = {
         .options = options,
         .parser = parse,
         .doc = "Keep /etc/hosts and hostfiles current while pods are replaced.",
         .children = children};
-    *o = (struct sidecar_opts){.wait_ms = 300000, .interval_ms = 5000};
+    *o = (struct sidecar_opts){
+        .wait_ms = 300000, .interval_ms = 5000, .on_change_ms = 30000};
     source_opts_init(&o->source);
     argp_err_exit_status = USAGE;
     argp_parse(&argp, argc, argv, ARGP_LONG_ONLY, NULL, o);

@@ -6,18 +6,17 @@
 #include <stdint.h>
 
 #include "hostfile/source_opts.h"
-#include "sidecar/keep.h"
-
-enum { OPTS_HOSTFILES_MAX = 32 };
+#include "sidecar/write_opts.h"
 
 struct sidecar_opts {
     struct source_opts source;
-    const char *hosts; // NULL: not asked for
-    bool any_hosts;    // its path was given
-    struct keep_hostfile hostfiles[OPTS_HOSTFILES_MAX];
-    size_t nhostfiles;
-    bool by_name, once, diff, json_log, verbose;
+    struct write_opts files;
+    bool once, diff, json_log, verbose;
+    const char *run_dir; // NULL: the default, where it is there
     uint32_t wait_ms, interval_ms;
+    const char *listen;    // NULL: no HTTP
+    const char *on_change; // NULL: no program
+    uint32_t on_change_ms; // how long it may take
 };
 
 // Prints help or one error and exits (125) where it must.

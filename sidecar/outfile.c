@@ -89,6 +89,19 @@ void outfile_destroy(struct outfile *o)
     free(o);
 }
 
+void outfile_remove(struct outfile *o)
+{
+    unlink(o->path);
+}
+
+bool outfile_is_kept(const char *path)
+{
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    CLEANUP_FREE char *name = beside(path, "lock");
+    CLEANUP_CLOSE int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    return fd >= 0 && fcntl(fd, F_OFD_GETLK, &all) == 0 && all.l_type != F_UNLCK;
+}
+
 static int write_fresh(const struct outfile *o, const struct buf *text)
 {
     CLEANUP_CLOSE int fd =

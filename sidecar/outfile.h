@@ -6,6 +6,8 @@
 #ifndef MUSTER_SIDECAR_OUTFILE_H
 #define MUSTER_SIDECAR_OUTFILE_H
 
+#include <stdbool.h>
+
 #include "common/buf.h"
 #include "common/err.h"
 
@@ -18,5 +20,9 @@ void outfile_destroy(struct outfile *o); // NULL-safe; the file stays
 
 // 1: replaced, 0: it reads so already, -1 with err (OUT_NO_SPACE too): the old one stays.
 int outfile_put(struct outfile *o, const struct buf *text, struct err *err);
+// The file goes, the lock stays.
+void outfile_remove(struct outfile *o);
+// Does a process hold the lock of that file? Needs no more than to read the directory.
+bool outfile_is_kept(const char *path);
 
 #endif

@@ -6,6 +6,7 @@ include tests/unit/wire.mk
 include tests/unit/claim.mk
 include tests/unit/agent.mk
 include tests/unit/launcher.mk
+include tests/unit/sidecar.mk
 endif
 include tests/podbox/local.mk
 include tests/hosts/local.mk

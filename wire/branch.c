@@ -294,7 +294,7 @@ void branch_adopt(struct branch *b, uint32_t vertex, int in, int out)
     c->link = link_over_fds(&b->conf.link, in, out, &link_ops, c);
 }
 
-static void lose_broken(struct child *c)
+static void lose_moved(struct child *c)
 {
     ERR_AUTO err = ERR_INIT;
     err_set_kind(
@@ -316,8 +316,8 @@ static void stop_dialing(struct child *c)
 void branch_redial(struct branch *b, uint32_t vertex)
 {
     struct child *c = &b->children[vertex - b->first];
-    if (c->state == CHILD_ATTACHED && link_get_state(c->link) == LINK_BROKEN)
-        lose_broken(c);
+    if (c->state == CHILD_ATTACHED && link_hung_up(c->link))
+        lose_moved(c);
     if (c->state == CHILD_ATTACHED || b->closing)
         return;
     stop_dialing(c);

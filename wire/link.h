@@ -143,6 +143,8 @@ const char *link_local_address(const struct link *l);
 
 // How long it has been BROKEN, or was when it went DOWN from there; else 0.
 uint64_t link_away_ms(const struct link *l);
+// BROKEN since the peer's end was closed (its program ended, as a rule), not cut off?
+bool link_hung_up(const struct link *l);
 // Is this the name of the link? Random, and told to nobody but the two ends.
 enum { LINK_SESSION_BYTES = 16 };
 bool link_is_session(const struct link *l, const uint8_t *session);

@@ -166,6 +166,11 @@ uint64_t link_away_ms(const struct link *l)
     return away ? loop_now_ms() - l->away_since : 0;
 }
 
+bool link_hung_up(const struct link *l)
+{
+    return l->state == LINK_BROKEN && l->hung_up;
+}
+
 // ---- a connection that goes on with a link ----------------------------------
 
 void link_core_set_heir(struct link *l, struct link *heir, uint32_t round)

@@ -59,7 +59,7 @@ static void note_end(struct link_ssh_cmd *c)
     if (!c->carries || !link_ssh_cmd_ended(c))
         return;
     CLEANUP_FREE char *said = remote_excerpt(&c->said, SHOWN);
-    link_ssh_break(c->ssh, "LOST",
+    link_ssh_break(c->ssh, c->status >= 0 ? "GONE" : "LOST",
                    "its musterd ended without a goodbye (status %d%s%s)", c->status,
                    said[0] != '\0' ? "; it said: " : "", said);
 }

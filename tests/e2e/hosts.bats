@@ -210,7 +210,7 @@ logged() { "$podbox" logs "$1" | grep -qF -e "$2"; }
   echo "$output" | tee "${MUSTER_REPORT:-/dev/null}"
   [[ "$output" == *"lost 0 torn 0"* ]]
   [ "$(sed -n 's/^changes.* lookups \([0-9]*\).*/\1/p' <<<"$output")" -gt 100 ]
-  [ "$(sed -n 's/.*median \([0-9]*\).*/\1/p' <<<"$output")" -lt 100000 ]
+  [ "$(sed -n 's/^back after us: median \([0-9]*\).*/\1/p' <<<"$output")" -lt 100000 ]
 }
 
 # Two states of a group of 600 names; the sidecar finds the addresses in the machine's hosts

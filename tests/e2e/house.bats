@@ -21,7 +21,7 @@ may_use() {
     may_use common
     may_use hostfile common
     may_use wire common hostfile
-    may_use agent common hostfile wire
+    may_use agent common hostfile wire sidecar
     may_use launcher common hostfile wire
     may_use sidecar common hostfile
 }
@@ -37,6 +37,7 @@ one_home() {
 @test "each foreign library has one home" {
     one_home 'libssh/' 'wire/link|wire/keyring'
     one_home 'ares' 'hostfile/dns'
+    one_home 'event2/(http|listener|bufferevent|buffer)' 'common/httpd'
     one_home 'pmix' 'agent/pmix'
     one_home 'jansson' 'launcher/|hostfile/roll'
 }
@@ -108,7 +109,7 @@ manual_names() {
 
 @test "manual pages name every option" {
     manual_names man/muster-run.1.scd launcher/opts.c hostfile/source_opts.c launcher/foreign_opts.c
-    manual_names man/musterd.8.scd agent/opts.c
+    manual_names man/musterd.8.scd agent/opts.c sidecar/write_opts.c
     local command
     for command in $(sed -nE 's/^    \{"([a-z]+)", cmd_.*/\1/p' launcher/main.c); do
         grep -qx "\*$command\*" man/muster.1.scd || { echo "man/muster.1.scd: $command"; false; }
@@ -116,7 +117,7 @@ manual_names() {
     manual_names man/muster-roll.1.scd launcher/cmd_roll.c
     manual_names man/muster-hostfile.1.scd launcher/cmd_hostfile.c
     manual_names man/muster-replace.1.scd launcher/cmd_replace.c
-    manual_names man/muster-sidecar.8.scd sidecar/opts.c hostfile/source_opts.c
+    manual_names man/muster-sidecar.8.scd sidecar/opts.c sidecar/write_opts.c hostfile/source_opts.c
 }
 
 # case_rows: "ID FILE NOTE..." of each row of tests/CASES.md; FILE is - where there is none.

@@ -6,6 +6,7 @@
 setup() {
   load helper
   load muster
+  load sshd
   bed_setup
   out=$BATS_TEST_TMPDIR/out
 }
@@ -51,9 +52,11 @@ ends_well() {
 # failed N TEXT: why attempt N did, as the summary has it.
 failed() { grep -q "^muster: attempt $1 failed after .*$2" "$out"; }
 
-@test "star: a rank, an agent, a keeper, a PMIx server killed, a pod replaced" {
+@test "star, hostfile of names: a rank, an agent, a keeper, a PMIx server killed, a pod replaced" {
   agents_up 4
-  start_job 6 8 --pods 'train-[0-3].train' --slots 2
+  printf 'train-%d.train slots=2\n' 0 1 2 3 >"$BATS_TEST_TMPDIR/cm/hostfile"
+  "$podbox" volume put group "$BATS_TEST_TMPDIR/cm" >/dev/null
+  start_job 6 8 --hostfile /etc/muster/group/hostfile
   kill -KILL "$(rank_pid train-2)"
   next
   kill -KILL "$(agent_pid train-1)"
@@ -74,7 +77,7 @@ failed() { grep -q "^muster: attempt $1 failed after .*$2" "$out"; }
   failed 5 'member train-2.*was lost.*ranks 4-5'
 }
 
-@test "tree: a rank, a leaf's agent killed, an inner pod replaced, then a leaf's, then both" {
+@test "tree, names of pods: a rank, a leaf's agent killed, an inner pod replaced, then a leaf's, then both" {
   agents_up 6
   start_job 6 6 --pods 'train-[0-5].train' --slots 1 --fanout 2
   kill -KILL "$(rank_pid train-4)"
@@ -100,7 +103,7 @@ failed() { grep -q "^muster: attempt $1 failed after .*$2" "$out"; }
   failed 4 'member train-4.*was lost.*rank 4 is'
 }
 
-@test "a headless Service: a pod is replaced, and meanwhile another one's agent dies" {
+@test "case rst-03: a headless Service: a pod is replaced, and meanwhile another one's agent dies" {
   agents_up 3
   start_job 3 3 --dns train --members 3 --slots 1
   kill -KILL "$(rank_pid train-2)"
@@ -113,18 +116,56 @@ failed() { grep -q "^muster: attempt $1 failed after .*$2" "$out"; }
   next
   ends_well 3
   failed 2 'member train-1.*was lost'
+  [ "$("$podbox" logs train-0 | grep -c 'took hold')" = 1 ] # all the time the same link
+}
+
+# start_plain RANKS RUN-OPTIONS...: ranks without MPI; all of them have started.
+start_plain() {
+  local n=$1
+  shift
+  lead timeout 60 "$muster" run --on-failure restart --healthy 0 --grace 1 --pmi none \
+    --pods "train-[0-$((n - 1))].train" --slots 1 --events /tmp/events "$@" >"$out" 2>&1 3>&- &
+  job=$!
+  wait_for 20 started "$n"
+}
+
+@test "case rst-02: an agent that goes again and again uses the budget up, once each time" {
+  agents_up 2
+  start_plain 2 --max-restarts 2 sleep 1000
+  for attempt in 2 3; do
+    kill -KILL "$(agent_pid train-1)"
+    "$podbox" exec train-1 -d "$musterd"
+    wait_for 20 started $((attempt * 2))
+  done
+  kill -KILL "$(agent_pid train-1)"
+  ends_within 20 "$job"
+  [ "$code" = 125 ]
+  grep -q '^muster: member train-1.*was lost.*it was restarted 2 times within 3600 s (--max' "$out"
+  grep -q '^muster: gave up at attempt 3, after 2 restarts' "$out"
+}
+
+@test "case rst-07: an agent is told to end, as when its pod is deleted: all ranks end, then go on" {
+  agents_up 3
+  start_plain 3 bash -c '[ "$MUSTER_ATTEMPT" = 2 ] || exec sleep 1000'
+  kill -TERM "$(agent_pid train-1)"
+  wait_for 20 lead grep -q '"to": *"muster"' /tmp/events
+  for i in 0 1 2; do [ -z "$(pids_of "train-$i" 'sleep 1000' 'muster run')" ]; done
+  wait_for 20 eval '[ -z "$(agent_pid train-1)" ]'
+  "$podbox" exec train-1 -d "$musterd"
+  ends_within 20 "$job"
+  [ "$code" = 0 ]
+  grep -q '^muster: attempt 1 failed after .*train-1.*musterd got SIGTERM' "$out"
 }
 
 @test "while the ranks are stopped for one failure, an agent dies" {
   agents_up 2
-  lead timeout 60 "$muster" run --on-failure restart --pods 'train-[0-1].train' --slots 1 \
-    --grace 30 --pmi none --events /tmp/events bash -c '
+  start_plain 2 --grace 30 bash -c '
       [ "$MUSTER_ATTEMPT" = 1 ] || exit 0
-      [ "$RANK" = 1 ] || exit 3
-      trap "" TERM; touch /tmp/trapped; while :; do sleep 0.1; done' >"$out" 2>&1 3>&- &
-  job=$!
-  wait_for 20 lead grep -q '"to": *"stop"' /tmp/events
+      [ "$RANK" = 1 ] || { until [ -e /tmp/fail ]; do sleep 0.05; done; exit 3; }
+      trap "" TERM; touch /tmp/trapped; while :; do sleep 0.1; done'
   wait_for 20 "$podbox" exec train-1 test -e /tmp/trapped
+  lead touch /tmp/fail
+  wait_for 20 lead grep -q '"to": *"stop"' /tmp/events
   kill -KILL "$(agent_pid train-1)"
   "$podbox" exec train-1 -d "$musterd"
   ends_within 20 "$job"
@@ -132,6 +173,24 @@ failed() { grep -q "^muster: attempt $1 failed after .*$2" "$out"; }
   # The exit code, or the loss that came right behind it and may have been its reason.
   grep -q '^muster: ended well at attempt 2, after 1 restart' "$out"
   wait_for 5 eval '[ -z "$(pids_of train-1 trapped)" ]'
+}
+
+@test "through sshd: agents killed, also the launcher's own child, a pod replaced" {
+  ssh_pods 3
+  sshd_start train-1
+  sshd_start train-2
+  start_job 4 3 --via ssh --key "$ring" --pods 'train-[0-2].train' --slots 1
+  kill -KILL "$(pids_of train-1 'musterd --stdio' | head -1)"
+  next
+  kill -KILL "$(pids_of train-0 'musterd --stdio' | head -1)"
+  next
+  "$podbox" replace train-2
+  sshd_start train-2
+  next
+  ends_well 3
+  failed 1 'member train-1.*was lost'
+  failed 2 'member train-0.*was lost'
+  failed 3 'member train-2.*was lost'
 }
 
 @test "an inner pod freezes and thaws beside its replacement: its ranks end, the job goes on" {
@@ -151,7 +210,7 @@ failed() { grep -q "^muster: attempt $1 failed after .*$2" "$out"; }
   failed 2 'rank 5 on train-5.*signal 9 (SIGKILL)'
 }
 
-@test "an inner pod is cut off and comes back: its own ranks and those below are killed first" {
+@test "case rst-06: an inner pod is cut off and comes back: its own ranks and those below are killed first" {
   agents_up 4
   start_job 2 4 --pods 'train-[0-3].train' --slots 1 --fanout 1 --orphan-grace 60 --link-grace 1
   old=$(rank_pid train-3)
@@ -160,7 +219,7 @@ failed() { grep -q "^muster: attempt $1 failed after .*$2" "$out"; }
   [ "$(rank_pid train-3)" = "$old" ]
   "$podbox" heal train-1
   ends_well 4
-  failed 1 'member train-1.*was lost'
+  failed 1 'member train-1.*was lost: no sign of life for 3'
 }
 
 @test "a member without ranks goes and comes back: the job does not stop" {
@@ -208,10 +267,7 @@ started() { [ "$(lead grep -c '"event": *"started"' /tmp/events)" = "$1" ]; }
 
 @test "no replacement within --replace-timeout: the first cause, who is missing, its code" {
   agents_up 2
-  lead timeout 60 "$muster" run --on-failure restart --replace-timeout 1 --grace 1 --pods \
-    'train-[0-1].train' --slots 1 --pmi none --events /tmp/events sleep 1000 >"$out" 2>&1 3>&- &
-  job=$!
-  wait_for 20 started 2
+  start_plain 2 --replace-timeout 1 sleep 1000
   kill -KILL "$(agent_pid train-1)"
   ends_within 30 "$job"
   [ "$code" = 125 ]
@@ -221,10 +277,7 @@ started() { [ "$(lead grep -c '"event": *"started"' /tmp/events)" = "$1" ]; }
 
 @test "interrupted while it waits for a replacement: 130 at once" {
   agents_up 2
-  lead timeout 60 "$muster" run --on-failure restart --grace 1 --pods 'train-[0-1].train' --slots 1 \
-    --pmi none --events /tmp/events sleep 1000 >"$out" 2>&1 3>&- &
-  job=$!
-  wait_for 20 started 2
+  start_plain 2 sleep 1000
   kill -KILL "$(agent_pid train-1)"
   wait_for 20 lead grep -q '"to": *"muster"' /tmp/events
   kill -INT "$(pids_of train-0 'muster run' 'timeout|bash' | head -1)"
@@ -252,6 +305,23 @@ local_run() { run timeout 60 "$muster" run -n 2 --pmi none --grace 1 "$@"; }
   local_run sh -c 'exit 3'
   [ "$status" = 3 ]
   [[ $output != *attempt* ]]
+}
+
+@test "case rst-01: ten restarts in a row, each with a master port of its own that is free" {
+  local_run --on-failure restart --healthy 0 --same-failures 0 --max-restarts 10 python3 -c '
+import os, socket
+if os.environ["RANK"] == "0":
+    port = int(os.environ["MASTER_PORT"])
+    s = socket.socket()
+    s.bind(("127.0.0.1", port))
+    s.listen()
+    if os.fork() == 0:
+        os.setsid()  # holds the port over the end of its parent
+        while True: s.accept()
+    print("port", port, flush=True)
+    os._exit(0 if os.environ["MUSTER_ATTEMPT"] == "11" else 1)'
+  [ "$status" = 0 ]
+  [ "$(grep '^port ' <<<"$output" | sort -u | wc -l)" = 11 ]
 }
 
 @test "--timeout counts over attempts; the output of all of them is there" {

@@ -14,8 +14,12 @@ struct shared {
     atomic_ulong lost, torn; // lookups of members that stay; files that are not good
     atomic_bool stop, rewritten; // readers end; the rewriter has ended
     unsigned long want_changes, want_rewrites;
-    unsigned long back_us[REWRITES_MAX]; // from the truncation until it is back
+    unsigned long back_us[REWRITES_MAX]; // from the rewriter's close until it is back
+    unsigned long turn_us[REWRITES_MAX]; // until a process that only waits for it runs
     unsigned long rewrites;
+    // Of this rewrite; 0: not yet. Closed by the rewriter; seen by anybody who read a good
+    // file since; the bystander has run.
+    atomic_ulong closed_us, seen_us, ran_us;
     char first[512]; // the first bad thing
 };
 

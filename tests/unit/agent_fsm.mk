@@ -8,3 +8,13 @@ tests_unit_test_preflight_SOURCES = %D%/test_preflight.c
 tests_unit_test_preflight_LDADD = agent/libagent.a $(COMMON_LIBS) $(UNIT_LIBS)
 tests_unit_test_attempt_fsm_SOURCES = %D%/test_attempt_fsm.c
 tests_unit_test_attempt_fsm_LDADD = agent/libagent.a $(COMMON_LIBS) $(UNIT_LIBS)
+
+check_PROGRAMS += tests/unit/test_handoff tests/unit/test_handoff_fsm tests/unit/test_lease_clock
+TESTS += tests/unit/test_handoff tests/unit/test_handoff_fsm tests/unit/test_lease_clock
+tests_unit_test_handoff_SOURCES = %D%/test_handoff.c
+tests_unit_test_handoff_LDADD = agent/libagent.a $(SIDECAR_LIBS) $(WIRE_LIBS) $(HOSTFILE_LIBS) \
+	$(COMMON_LIBS) $(UNIT_LIBS)
+tests_unit_test_handoff_fsm_SOURCES = %D%/test_handoff_fsm.c
+tests_unit_test_handoff_fsm_LDADD = agent/libagent.a $(COMMON_LIBS) $(UNIT_LIBS)
+tests_unit_test_lease_clock_SOURCES = %D%/test_lease_clock.c
+tests_unit_test_lease_clock_LDADD = $(SIDECAR_LIBS) $(HOSTFILE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)

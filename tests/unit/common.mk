@@ -1,5 +1,5 @@
-check_PROGRAMS += tests/unit/test_buf tests/unit/test_strv tests/unit/test_sha256 tests/unit/test_proc
-TESTS += tests/unit/test_buf tests/unit/test_strv tests/unit/test_sha256 tests/unit/test_proc
+check_PROGRAMS += tests/unit/test_buf tests/unit/test_httpd tests/unit/test_strv tests/unit/test_sha256 tests/unit/test_proc
+TESTS += tests/unit/test_buf tests/unit/test_httpd tests/unit/test_strv tests/unit/test_sha256 tests/unit/test_proc
 tests_unit_test_buf_SOURCES = %D%/test_buf.c
 tests_unit_test_buf_LDADD = $(COMMON_LIBS) $(UNIT_LIBS)
 tests_unit_test_strv_SOURCES = %D%/test_strv.c
@@ -8,6 +8,8 @@ tests_unit_test_proc_SOURCES = %D%/test_proc.c
 tests_unit_test_proc_LDADD = $(COMMON_LIBS) $(UNIT_LIBS)
 tests_unit_test_sha256_SOURCES = %D%/test_sha256.c
 tests_unit_test_sha256_LDADD = $(COMMON_LIBS) $(UNIT_LIBS)
+tests_unit_test_httpd_SOURCES = %D%/test_httpd.c
+tests_unit_test_httpd_LDADD = $(COMMON_LIBS) $(UNIT_LIBS)
 check_PROGRAMS += tests/unit/test_putfile
 TESTS += tests/unit/test_putfile
 tests_unit_test_putfile_SOURCES = %D%/test_putfile.c

@@ -7,6 +7,7 @@ HOSTFILE_TESTS = \
 	tests/unit/test_etchosts \
 	tests/unit/test_filter \
 	tests/unit/test_follow \
+	tests/unit/test_follow_ways \
 	tests/unit/test_hostfile \
 	tests/unit/test_hostfile_cases \
 	tests/unit/test_hostlist \
@@ -17,6 +18,7 @@ HOSTFILE_TESTS = \
 	tests/unit/test_ranges \
 	tests/unit/test_rewrite \
 	tests/unit/test_roll \
+	tests/unit/test_roll_json \
 	tests/unit/test_source \
 	tests/unit/test_squeeze \
 	tests/unit/test_succeed
@@ -30,6 +32,8 @@ tests_unit_test_etchosts_SOURCES = %D%/test_etchosts.c
 tests_unit_test_etchosts_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_follow_SOURCES = %D%/test_follow.c
 tests_unit_test_follow_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_follow_ways_SOURCES = %D%/test_follow_ways.c
+tests_unit_test_follow_ways_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_hostfile_SOURCES = %D%/test_hostfile.c
 tests_unit_test_hostfile_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_hostfile_cases_SOURCES = %D%/test_hostfile_cases.c
@@ -52,6 +56,8 @@ tests_unit_test_cmd_roll_SOURCES = %D%/test_cmd_roll.c %D%/fakedns.c %D%/fakedns
 tests_unit_test_cmd_roll_LDADD = $(HOSTFILE_TEST_LIBS) $(JANSSON_LIBS)
 tests_unit_test_roll_SOURCES = %D%/test_roll.c
 tests_unit_test_roll_LDADD = $(HOSTFILE_TEST_LIBS)
+tests_unit_test_roll_json_SOURCES = %D%/test_roll_json.c
+tests_unit_test_roll_json_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_source_SOURCES = %D%/test_source.c %D%/fakedns.c %D%/fakedns.h
 tests_unit_test_source_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_detect_SOURCES = %D%/test_detect.c %D%/paper_pod.c %D%/paper_pod.h
@@ -68,4 +74,5 @@ tests_unit_test_squeeze_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_succeed_SOURCES = %D%/test_succeed.c
 tests_unit_test_succeed_LDADD = $(HOSTFILE_TEST_LIBS)
 
-EXTRA_DIST += tests/cases/hostfiles tests/cases/hostlists tests/cases/podnames
+EXTRA_DIST += tests/cases/hostfiles tests/cases/hostlists tests/cases/hosts tests/cases/http \
+	tests/cases/podnames tests/cases/resolvconf tests/cases/rolls

@@ -239,6 +239,24 @@ Test(hosts_plan, lines_of_others_behind_the_block_stay)
     cr_assert_eq(bring(&file, &w), 0);
 }
 
+// Found by fuzzing: everything behind a hole was taken for what had fallen there.
+Test(hosts_plan, lines_of_others_behind_a_hole_stay)
+{
+    BUF_AUTO file = BUF_INIT;
+    HOSTS_WANT_AUTO w = HOSTS_WANT_INIT;
+    put(&file, "127.0.0.1 localhost\n10.1.1.1 cut");
+    buf_append(&file, "\0\0\0\0\0\0", 6);
+    buf_append_str(&file, " b.train b      \n10.9.9.9 added\n10.9.9.8 more\n");
+    want(&w, "10.0.0.1", "a");
+    bring(&file, &w);
+    expect(&file, "added", "10.9.9.9");
+    expect(&file, "more", "10.9.9.8");
+    expect(&file, "cut", "10.1.1.1"); // its line ends where the hole begins
+    expect(&file, "b.train", "");
+    expect(&file, "a", "10.0.0.1");
+    expect_whole(&file, NULL);
+}
+
 Test(hosts_plan, a_file_without_final_newline_gets_one)
 {
     BUF_AUTO file = BUF_INIT;

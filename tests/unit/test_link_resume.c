@@ -244,7 +244,7 @@ Test(link_resume, a_peer_that_is_gone_is_lost_at_once)
     link_destroy(p.listener.link);
     p.listener.link = NULL;
     pair_run(&p, pair_dialler_down);
-    cr_assert_str_eq(p.dialler.kind, "LOST", "%s", p.dialler.text);
+    cr_assert_str_eq(p.dialler.kind, "GONE", "%s", p.dialler.text);
     cr_assert_not_null(strstr(p.dialler.text, "goodbye"));
     cr_assert_lt(loop_now_ms() - start, GRACE_MS / 2u);
     pair_free(&p);
@@ -324,7 +324,7 @@ Test(link_resume, another_incarnation_is_not_the_peer)
 {
     struct pair p;
     make_pair(&p, GRACE_MS);
-    answered_by(&p, false, "LOST", "another agent has taken its place");
+    answered_by(&p, false, "GONE", "another agent has taken its place");
 }
 
 Test(link_resume, a_forgotten_session_is_refused)

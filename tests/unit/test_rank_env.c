@@ -74,13 +74,14 @@ static const char common_part[] = "GROUP_RANK=2\n"
                                   "MUSTER_LOCAL_SIZE=3\n"
                                   "MUSTER_NNODES=3\n"
                                   "MUSTER_NODE_RANK=2\n"
+                                  "MUSTER_RESTART_COUNT=3\n"
                                   "MUSTER_SIZE=6\n"
                                   "NODE_RANK=2\n"
                                   "OMPI_COMM_WORLD_LOCAL_SIZE=3\n"
                                   "OMPI_COMM_WORLD_SIZE=6\n"
                                   "OMPI_UNIVERSE_SIZE=24\n"
                                   "PMI_SIZE=6\n"
-                                  "TORCHELASTIC_RESTART_COUNT=0\n"
+                                  "TORCHELASTIC_RESTART_COUNT=3\n"
                                   "TORCHELASTIC_RUN_ID=train\n"
                                   "WORLD_SIZE=6\n";
 
@@ -94,6 +95,21 @@ Test(rank_env, the_common_part_exactly)
     rank_env_common(&j.e, &j.app, no_base, &out);
     CLEANUP_FREE char *got = text(&out);
     cr_assert_str_eq(got, common_part);
+}
+
+Test(rank_env, a_restart_says_why_and_old_reasons_go)
+{
+    struct job j;
+    STRV_AUTO out = STRV_INIT;
+    char old[] = "MUSTER_RESTART_REASON=of an outer job", why[] = "rank 3 ended: \"1\"";
+    char *base[] = {old, NULL};
+    make_job(&j, 2);
+    rank_env_common(&j.e, &j.app, base, &out);
+    cr_assert_null(strv_getenv(&out, "MUSTER_RESTART_REASON"));
+    strv_free(&out);
+    j.prepare.restart_reason = why;
+    rank_env_common(&j.e, &j.app, base, &out);
+    cr_assert_str_eq(strv_getenv(&out, "MUSTER_RESTART_REASON"), why);
 }
 
 Test(rank_env, the_part_of_a_rank_exactly)

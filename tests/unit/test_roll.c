@@ -88,57 +88,22 @@ Test(roll, is_ordered_by_term_then_generation_within_a_job)
     roll_destroy(other);
 }
 
-static struct roll_move to(uint32_t member, const char *address)
-{
-    struct roll_move m = {.member = member};
-    inet_pton(AF_INET, address, &((struct sockaddr_in *)(void *)&m.addr)->sin_addr);
-    m.addr.ss_family = AF_INET;
-    return m;
-}
-
-Test(roll, a_member_moves_and_the_others_stay)
+Test(roll, members_move_together_as_one_generation)
 {
     struct roll *r = three("key", 1);
-    struct roll_move moves[] = {to(0, "10.0.0.1"), to(1, "10.0.0.9")};
-    cr_assert_eq(roll_move(r, moves, 2), 1);
-    cr_assert_not(moves[0].moved);
-    cr_assert(moves[1].moved);
-    cr_assert_eq(r->generation, 2);
-    cr_assert_str_eq(r->members[1].address, "10.0.0.9");
-    cr_assert_eq(roll_move(r, moves, 2), 0);
-    cr_assert_eq(r->generation, 2);
-    roll_destroy(r);
-}
-
-Test(roll, members_can_take_each_others_addresses_at_once)
-{
-    struct roll *r = three("key", 1);
-    struct roll_move moves[] = {to(0, "10.0.0.2"), to(1, "10.0.0.1")};
-    cr_assert_eq(roll_move(r, moves, 2), 2);
+    const struct roll_move moves[] = {{0, "train-0", "10.0.0.2", -1},
+                                      {1, "10.0.0.9", "10.0.0.9", 99}};
+    cr_assert(roll_move(r, moves, 2));
     cr_assert_eq(r->generation, 2);
     cr_assert_str_eq(r->members[0].address, "10.0.0.2");
-    cr_assert_str_eq(r->members[1].address, "10.0.0.1");
-    roll_destroy(r);
-}
-
-Test(roll, nobody_moves_to_where_another_member_stays)
-{
-    struct roll *r = three("key", 1);
-    // 0 wants the place of 1, which wants that of 2, which stays.
-    r->members[2].port = r->members[1].port;
-    struct roll_move moves[] = {to(0, "10.0.0.2"), to(1, "10.0.0.3")};
-    cr_assert_eq(roll_move(r, moves, 2), 0);
-    cr_assert_eq(moves[1].held_by, 2);
-    cr_assert_eq(moves[0].held_by, 1); // as 1 cannot leave
-    cr_assert_eq(r->generation, 1);
-    roll_destroy(r);
-}
-
-Test(roll, two_members_of_one_address_differ_by_port)
-{
-    struct roll *r = three("key", 1);
-    struct roll_move moves[] = {to(0, "10.0.0.3")}; // member 2 is there, on 2222
-    cr_assert_eq(roll_move(r, moves, 1), 1);
+    cr_assert_eq(r->members[0].port, MEMBERS_DEFAULT_PORT);
+    cr_assert_str_eq(r->members[1].name, "10.0.0.9");
+    cr_assert_eq(r->members[1].port, 99);
+    cr_assert_not(roll_move(r, moves, 2));
+    cr_assert_eq(r->generation, 2);
+    const struct roll_move own = {2, r->members[2].name, "10.0.0.7", -1};
+    cr_assert(roll_move(r, &own, 1));
+    cr_assert_str_eq(own.name, "train-2"); // still the roll's
     roll_destroy(r);
 }
 

@@ -1,0 +1,11 @@
+// Strings of JSON. Pure.
+#ifndef MUSTER_COMMON_JSONTEXT_H
+#define MUSTER_COMMON_JSONTEXT_H
+
+#include "common/buf.h"
+
+// Appends the text in quotes. What is no UTF-8 becomes U+FFFD, so that the result is JSON
+// whatever the text holds.
+void jsontext_string(struct buf *out, const char *text);
+
+#endif
