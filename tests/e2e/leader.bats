@@ -43,6 +43,7 @@ rank_pid() { pids_of "$1" 'tests/mpi/hang$' 'muster run' | head -1; }
   [ "$code" = 0 ]
   [ "$(grep -c '^allreduce of 4: .* right' "$out")" = 5 ]
   grep -q 'ended with signal 9 (SIGKILL): started again' "$out"
+  [ "$(lead grep -c '"event": *"claimed"' /tmp/events)" = 2 ] # both launchers' lines
   grep -q 'ended well at attempt 2, after 1 restart' "$out"
   wait_for 5 nothing_left 4
 }
@@ -108,15 +109,15 @@ run_job() {
   [[ $output == *'job bad is done: it ended with exit code 7 at attempt 1: rank '*' on train-'*'--rerun'* ]]
 
   lead timeout 60 "$muster" run --job cut --pods 'train-[0-1].train' --slots 1 --pmi none --grace 1 \
-    --events /tmp/events sleep 1000 >"$out" 2>&1 3>&- &
+    --events /tmp/events --output /tmp/o sh -c 'echo first; exec sleep 1000' >"$out" 2>&1 3>&- &
   job=$!
-  wait_for 20 eval '[ "$(lead grep -c "\"started\"" /tmp/events)" -ge 2 ]'
+  wait_for 20 lead grep -q first /tmp/o/rank.1.out
   kill -TERM "$(launcher_pid train-0)"
   ends_within 20 "$job"
   [ "$code" = 143 ]
-  again cut sh -c 'echo "rank $RANK attempt $MUSTER_ATTEMPT"'
+  again cut --output /tmp/o sh -c 'echo "rank $RANK attempt $MUSTER_ATTEMPT"'
   [ "$status" = 0 ]
-  [ "$(grep -c 'attempt 2$' <<<"$output")" = 2 ]
+  [ "$(lead cat /tmp/o/rank.1.out)" = $'first\nrank 1 attempt 2' ]
 }
 
 @test "the group is cut into halves: no twin without --adopt, and the first launcher stands down" {
