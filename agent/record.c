@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <utlist.h>
 
 #include "common/mem.h"
 #include "wire/msg.h"
@@ -15,12 +14,11 @@ struct record {
     char *host;
     Muster__Progress *progress; // owned; NULL: nothing was prepared
     uint64_t written_ms;        // when that was
-    struct record *prev, *next;
 };
 
 struct records {
-    struct record *list;
-    unsigned n;
+    struct record *v[RECORD_JOBS_MAX];
+    size_t n;
 };
 
 struct records *records_create(void)
@@ -28,10 +26,18 @@ struct records *records_create(void)
     return xcalloc(1, sizeof(struct records));
 }
 
-static void forget(struct records *r, struct record *rec)
+// Out of the list, which keeps its order.
+static struct record *take(struct records *r, size_t i)
 {
-    DL_DELETE(r->list, rec);
+    struct record *rec = r->v[i];
     r->n--;
+    memmove(&r->v[i], &r->v[i + 1], (r->n - i) * sizeof(struct record *));
+    return rec;
+}
+
+static void forget(struct records *r, size_t i)
+{
+    struct record *rec = take(r, i);
     msg_free(rec->progress);
     free(rec->host);
     free(rec->job_key);
@@ -42,24 +48,27 @@ void records_destroy(struct records *r)
 {
     if (r == NULL)
         return;
-    while (r->list != NULL)
-        forget(r, r->list);
+    while (r->n > 0)
+        forget(r, r->n - 1);
     free(r);
 }
 
 static struct record *find(const struct records *r, const char *job_key)
 {
-    struct record *rec;
-    DL_FOREACH (r->list, rec)
-        if (strcmp(rec->job_key, job_key) == 0)
-            return rec;
+    for (size_t i = 0; i < r->n; i++)
+        if (strcmp(r->v[i]->job_key, job_key) == 0)
+            return r->v[i];
     return NULL;
 }
 
-static void touch(struct records *r, struct record *rec)
+static void touch(struct records *r, const struct record *rec)
 {
-    DL_DELETE(r->list, rec);
-    DL_APPEND(r->list, rec);
+    for (size_t i = 0; i < r->n; i++)
+        if (r->v[i] == rec) {
+            struct record *last = take(r, i);
+            r->v[r->n++] = last;
+            return;
+        }
 }
 
 static bool is_done(const struct record *rec)
@@ -69,14 +78,11 @@ static bool is_done(const struct record *rec)
 
 static void make_room(struct records *r)
 {
-    struct record *rec, *oldest = r->list;
+    size_t oldest = 0;
     if (r->n < RECORD_JOBS_MAX)
         return;
-    DL_FOREACH (r->list, rec)
-        if (is_done(rec)) {
-            oldest = rec;
-            break;
-        }
+    for (size_t i = r->n; i-- > 0;)
+        oldest = is_done(r->v[i]) ? i : oldest;
     forget(r, oldest);
 }
 
@@ -85,8 +91,7 @@ static struct record *add(struct records *r, const char *job_key)
     make_room(r);
     struct record *rec = xcalloc(1, sizeof *rec);
     rec->job_key = xstrdup(job_key);
-    DL_APPEND(r->list, rec);
-    r->n++;
+    r->v[r->n++] = rec;
     return rec;
 }
 

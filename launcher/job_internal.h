@@ -26,18 +26,18 @@ struct job {
     struct job_conf conf;
     const struct opts *opts;
     enum job_state state;
+    uint32_t term; // in its frames
     struct verdict verdict;
     uint64_t id;
     char *key;               // of the job
-    uint32_t term;           // in its frames
     struct job_claim *claim; // NULL: nobody else can know the key
 
     struct source *source;
-    bool warned;           // the source's warnings were told
     struct follow *follow; // of a hostfile, instead of the source
     struct watch *watch;
     struct job_upkeep *upkeep; // of the roll, from connect on
     bool local;                // one member, this machine, reached over a socketpair
+    bool warned;               // the source's warnings were told
     pid_t local_agent;
     Muster__Via *via_msg; // until it is the Attach's; NULL: agents listen
     struct via *via;      // made of it
@@ -55,8 +55,8 @@ struct job {
     int reason_code;     // its exit code
     bool began;          // GO was sent, for some attempt
     bool timed;          // --timeout counts
-    uint64_t run_ms;     // when all ranks of this attempt had been started; 0: not yet
     bool unproven;       // ranks of this attempt may still run somewhere
+    uint64_t run_ms;     // when all ranks of this attempt had been started; 0: not yet
     uint64_t pause_ms;   // MUSTER: not before
     uint64_t last_words_ms; // MUSTER: what old ranks still print is taken until then
     struct output *output;

@@ -195,6 +195,11 @@ static void count_seats(struct claim *c, const Muster__Progress *p,
     }
 }
 
+static bool is_majority(size_t n, size_t of)
+{
+    return n > of / 2;
+}
+
 // Does no member before this one tell of the same attempt?
 static bool is_first_told(const struct claim *c, uint32_t member)
 {
@@ -217,11 +222,11 @@ static bool has_majorities(struct claim *c, const struct claim_member *members)
         if (!is_first_told(c, i) || compare(p, last) == 0)
             continue;
         count_seats(c, p, members);
-        if (c->nheld * 2 <= p->n_positions)
+        if (!is_majority(c->nheld, p->n_positions))
             return false;
     }
     count_seats(c, last, members);
-    return c->nheld * 2 > last->n_positions;
+    return is_majority(c->nheld, last->n_positions);
 }
 
 static void claim_next(struct claim *c)

@@ -10,5 +10,5 @@ tests_unit_test_claim_model_LDADD = $(CLAIM_LIBS)
 tests_unit_test_record_SOURCES = %D%/test_record.c
 tests_unit_test_record_LDADD = $(CLAIM_LIBS)
 tests_unit_test_lead_SOURCES = %D%/test_lead.c
-tests_unit_test_lead_LDADD = agent/libagent.a $(PMI1_LIBS) $(KEEPER_LIBS) $(WIRE_LIBS) \
+tests_unit_test_lead_LDADD = agent/libagent.a $(PMI1_LIBS) $(KEEPER_LIBS) $(WIRE_LIBS) $(SIDECAR_LIBS) \
 	$(HOSTFILE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
