@@ -27,6 +27,7 @@ struct job {
     const struct opts *opts;
     enum job_state state;
     uint32_t term; // in its frames
+    unsigned interrupts;
     struct verdict verdict;
     uint64_t id;
     char *key;               // of the job
@@ -36,8 +37,8 @@ struct job {
     struct follow *follow; // of a hostfile, instead of the source
     struct watch *watch;
     struct job_upkeep *upkeep; // of the roll, from connect on
-    bool local;                // one member, this machine, reached over a socketpair
     bool warned;               // the source's warnings were told
+    bool local;                // one member, this machine, reached over a socketpair
     pid_t local_agent;
     Muster__Via *via_msg; // until it is the Attach's; NULL: agents listen
     struct via *via;      // made of it
@@ -55,20 +56,18 @@ struct job {
     int reason_code;     // its exit code
     bool began;          // GO was sent, for some attempt
     bool timed;          // --timeout counts
-    bool unproven;       // ranks of this attempt may still run somewhere
+    bool crowded;        // was told: spawned ranks found no free slots
+    bool gave_up;        // output that was not written in time
     uint64_t run_ms;     // when all ranks of this attempt had been started; 0: not yet
     uint64_t pause_ms;   // MUSTER: not before
     uint64_t last_words_ms; // MUSTER: what old ranks still print is taken until then
     struct output *output;
     struct input *input;  // NULL: nobody gets stdin, or no rank runs yet
     char *lost_output;    // why not all of it reached the user; NULL: nothing is known
-    bool crowded;         // was told: spawned ranks found no free slots
     struct strv findings; // of pods, that were told
-    unsigned interrupts;
-    uint64_t stop_ms; // when STOP was sent
-    uint64_t printed; // bytes of output that came
+    uint64_t stop_ms;     // when STOP was sent
+    uint64_t printed;     // bytes of output that came
     uint64_t drained; // of it and of output_passed(), when the drain's timer was armed
-    bool gave_up;     // output that was not written in time
 
     struct event *wait_timer;   // bound of discover and connect, of prepare, of start
     struct event *stop_timer;   // bound of stop, drain and close
