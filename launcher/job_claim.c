@@ -121,8 +121,7 @@ static bool take_over(struct job *j, const Muster__Record *last)
 {
     uint64_t now = loop_now_ms();
     uint32_t before = last->progress->attempt;
-    j->reason = xasprintf("the launcher on %s was gone, another one took the job over",
-                          last->host);
+    j->reason = xasprintf("the job was taken over from the launcher on %s", last->host);
     j->reason_code = VERDICT_OWN_FAILURE;
     strv_addf(&j->history, "attempt %u ended: %s (term %u)", before, j->reason,
               j->term);

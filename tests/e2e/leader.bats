@@ -147,6 +147,25 @@ run_job() {
   wait_for 5 nothing_left 4
 }
 
+@test "two launchers begin the same job at once: one runs it, the other stands down" {
+  agents_up 4
+  local i pids=() codes=()
+  for i in 0 1; do
+    run_job "train-$i" "$out.$i" --pods 'train-[0-3].train' --slots 1 --pmi none --fanout 2 \
+      sh -c 'until [ -e /tmp/stop ]; do sleep 0.05; done; echo "done $RANK"'
+    pids[i]=$job
+  done
+  wait_for 20 eval 'gone ${pids[0]} || gone ${pids[1]}'
+  for i in 0 1 2 3; do "$podbox" exec "train-$i" touch /tmp/stop; done
+  for i in 0 1; do
+    ends_within 30 "${pids[i]}"
+    codes[i]=$code
+  done
+  [ "$(printf '%s\n' "${codes[@]}" | sort -n | xargs)" = '0 125' ]
+  [ "$(cat "$out".[01] | grep '^done' | sort | xargs)" = 'done 0 done 1 done 2 done 3' ]
+  [ "$(cat "$out".[01] | grep -c 'has taken job train/7 over.*stands down')" = 1 ]
+}
+
 @test "the leader's pod is replaced: its musterd --lead takes the job over" {
   agents_but_leader 3
   lead_run() {
@@ -163,7 +182,7 @@ run_job() {
   ends_within 60 "$job"
   [ "$code" = 0 ]
   [ "$(grep -c '^allreduce of 3: .* right' "$out")" = 5 ]
-  grep -q 'the launcher on train-0 was gone' "$out"
+  grep -q 'taken over from the launcher on train-0' "$out"
   grep -q 'ended well at attempt 2, after 1 restart' "$out"
   wait_for 5 nothing_left 3
   # Kubernetes starts the leader's container again: the others remember that it is done.
