@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "common/mem.h"
 #include "wire/claim.h"
 
 enum { MEMBERS = 3 };
@@ -195,7 +196,8 @@ Test(claim, half_of_the_positions_is_no_majority)
     cr_assert_eq(claim_term(c), 0);
     cr_assert_eq(claim_seats_held(c), 2);
     claim_name_missing(c, 1, &missing);
-    cr_assert_str_eq(buf_steal_str(&missing), "other () and 1 more");
+    CLEANUP_FREE char *text = buf_steal_str(&missing);
+    cr_assert_str_eq(text, "other () and 1 more");
     s.seats[0].incarnation.data = s.launcher; // its agent is here under another name
     s.seats[0].incarnation.len = CLAIM_LAUNCHER_BYTES;
     memcpy(s.launcher, incarnations[1], sizeof s.launcher);
