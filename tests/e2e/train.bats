@@ -68,6 +68,6 @@ strike() {
   local faults=6
   [ -z "${MUSTER_LONG:-}" ] || faults=40
   run -0 timeout $((faults * 90)) bash "$MUSTER_SRCDIR/tests/soak/run.sh" --pods 4 --faults "$faults" \
-    --per-job 3 --only rank,keeper,pmixd,agent,container,pod,reset,cut,launcher 3>&-
+    --per-job 3 --only rank,keeper,pmixd,agent,container,pod,reset,cut,relaunch 3>&-
   [[ $output == *", no violation"* ]]
 }

@@ -12,6 +12,7 @@ domain=train.default.svc.cluster.local
 
 # soak_bed POSITIONS SLOTS
 soak_bed() {
+  job_number=1
   positions=$1 slots=$2 ranks=$(($1 * $2))
   stand_in=train-$positions
   launchers_pod=train-$((positions + 1))
@@ -29,14 +30,15 @@ soak_bed() {
 # start_agent POD: one that keeps the pod's hosts and a hostfile as the launcher says.
 start_agent() { "$podbox" exec "$1" -d "$musterd" --hosts --write plain:/tmp/hostfile; }
 
-# start_job star|tree PAUSE_MS [STEPS]: from the checkpoint that is there. Sets job, its pid here.
+# start_job star|tree PAUSE_MS [STEPS]: from the checkpoint that is there; the job of the launcher
+# before, until `rest`. Sets job, its pid here.
 start_job() {
   shape=$1
   local tree=()
   [ "$shape" = star ] || tree=(--fanout 2)
   rm -f "$ckpt/stop"
   : >"$out"
-  "$podbox" exec "$launchers_pod" "$muster" run --pods "train-[0-$((positions - 1))].train" \
+  "$podbox" exec "$launchers_pod" "$muster" run --job "soak-$job_number" --pods "train-[0-$((positions - 1))].train" \
     --slots "$slots" "${tree[@]}" --on-failure restart --max-restarts 1000 --same-failures 0 \
     --healthy 0 --grace 1 --orphan-grace 2 --link-grace 1 --replace-timeout 60 --wait 60 \
     --events "$events" -x OMPI_MCA_mpi_yield_when_idle=1 \
@@ -171,6 +173,7 @@ result_right() {
 
 # rest: between two jobs; checkpoints go, each pod stands at its own position again.
 rest() {
+  ((++job_number))
   rm -rf "${ckpt:?}"/*
   local i moved=()
   for ((i = 0; i < positions; i++)); do

@@ -4,7 +4,8 @@
 # shellcheck disable=SC2034
 # shellcheck disable=SC2154  # of bed.bash and muster.bash
 
-# Kinds, and what the job does: `again` a further attempt; `silent` none; `either`.
+# Kinds, and what the job does: `again` a further attempt; `silent` none; `either`; `anew` a further
+# attempt of a further launcher, whose output is new.
 declare -A fault_kinds=(
   [rank]=again [keeper]=again [pmixd]=again [agent]=again [agent_late]=again
   [container]=again [pod]=again [pods]=again [most]=again [pending]=again
@@ -12,10 +13,6 @@ declare -A fault_kinds=(
   [vanish]=again [twin]=again
   [stale]=again [dns]=again [launcher]=anew [relaunch]=anew
 )
-# Drawn only when --only names them, for what they show is known and not solved yet: until there are
-# claims and terms, a launcher that follows at once starts ranks beside those that the old one's
-# agents keep for the orphan grace.
-open_kinds=(relaunch)
 # What may come as a second fault while the job recovers from the first.
 second_kinds=(rank keeper pmixd agent pod reset)
 
@@ -164,7 +161,7 @@ fault_dns() {
   "$podbox" dns start
 }
 
-# The launcher dies: its agents end the ranks, and the same command goes on from the checkpoint.
+# The launcher dies; when the agents have ended the ranks by themselves another one takes over.
 fault_launcher() {
   kill_all "$(launcher_pid)"
   wait_for 20 gone "$job" || return 1
@@ -172,7 +169,7 @@ fault_launcher() {
   start_job "$shape" "$pause_ms"
 }
 
-# The same, as when Kubernetes starts the launcher's container again: at once.
+# Another one at once, as when Kubernetes starts the launcher's container again: the ranks still run.
 fault_relaunch() {
   kill_all "$(launcher_pid)"
   wait_for 20 gone "$job" || return 1

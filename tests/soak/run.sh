@@ -56,7 +56,7 @@ trap 'exit 130' INT TERM
 if [ -n "$only" ]; then
   IFS=, read -ra kinds <<<"$only"
 else
-  mapfile -t kinds < <(printf '%s\n' "${!fault_kinds[@]}" | grep -vxF "${open_kinds[@]/#/-e}" | sort)
+  mapfile -t kinds < <(printf '%s\n' "${!fault_kinds[@]}" | sort)
 fi
 for kind in "${kinds[@]}"; do
   [ -n "${fault_kinds[$kind]:-}" ] ||
