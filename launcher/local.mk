@@ -14,6 +14,7 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/input.c %D%/input.h \
 	%D%/job.c %D%/job.h %D%/job_internal.h \
 	%D%/job_attempt.c %D%/job_attempt.h \
+	%D%/job_claim.c \
 	%D%/job_coll.c \
 	%D%/job_connect.c \
 	%D%/job_discover.c \
