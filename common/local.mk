@@ -1,6 +1,8 @@
 noinst_LIBRARIES += common/libcommon.a
 common_libcommon_a_SOURCES = \
 	%D%/buf.c %D%/buf.h \
+	%D%/child.c %D%/child.h \
+	%D%/child_output.c %D%/child_output.h \
 	%D%/err.c %D%/err.h \
 	%D%/httpd.c %D%/httpd.h \
 	%D%/httpreq.c %D%/httpreq.h \

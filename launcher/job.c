@@ -322,7 +322,8 @@ struct job *job_create(const struct job_conf *conf, struct err *err)
     job_wait_create(j);
     j->stop_timer = loop_timer(conf->base, on_stop_over, j);
     j->run_timer = loop_timer(conf->base, on_run_over, j);
-    if (open_via(j, err) < 0 || job_discover_start(j, err) < 0) {
+    if (open_via(j, err) < 0 || job_spares_create(j, err) < 0 ||
+        job_discover_start(j, err) < 0) {
         job_destroy(j);
         return NULL;
     }
@@ -347,6 +348,7 @@ void job_destroy(struct job *j)
     msg_free(j->attach);
     map_free(&j->map);
     roll_destroy(j->roll);
+    job_spares_destroy(j);
     group_free(&j->group);
     job_wait_destroy(j);
     loop_timer_free(j->stop_timer);

@@ -16,27 +16,12 @@
 static int make_map(struct job *j, struct err *err)
 {
     CLEANUP_FREE struct map_member *m = xcalloc(j->group.n, sizeof *m);
-    struct map_request rq = j->opts->map;
     for (uint32_t i = 0; i < j->group.n; i++) {
         int slots = j->group.v[i].member->slots;
         m[i].name = j->roll->members[i].name;
         m[i].slots = slots >= 0 ? (uint32_t)slots : j->roll->members[i].cpus;
     }
-    // Without a group nobody said how much this machine may be used: as much as asked.
-    rq.oversubscribe = rq.oversubscribe || j->local;
-    return map_ranks(m, j->group.n, &rq, &j->map, err);
-}
-
-static int seat(struct job *j, struct err *err)
-{
-    CLEANUP_FREE uint32_t *members = xcalloc(j->map.npositions, sizeof *members);
-    CLEANUP_FREE uint32_t *slots = xcalloc(j->map.npositions, sizeof *slots);
-    for (uint32_t i = 0; i < j->map.npositions; i++) {
-        int given = j->roll->members[j->map.positions[i].member].slots;
-        members[i] = j->map.positions[i].member;
-        slots[i] = given > 0 ? (uint32_t)given : j->map.positions[i].count;
-    }
-    return roll_seat(j->roll, members, slots, j->map.npositions, err);
+    return job_spares_map(j, m, &j->map, err);
 }
 
 static int check_input(const struct job *j, struct err *err)
@@ -54,7 +39,7 @@ static void connected_if_all(struct job *j)
     if (group_attached(&j->group) < j->group.n)
         return;
     ERR_AUTO err = ERR_INIT;
-    if (make_map(j, &err) < 0 || seat(j, &err) < 0 || check_input(j, &err) < 0)
+    if (make_map(j, &err) < 0 || job_roll_seat(j, &err) < 0 || check_input(j, &err) < 0)
         job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE, "%s", err_text(&err));
     else
         job_event(j, JOB_EV_CONNECTED);
@@ -78,6 +63,7 @@ void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *he
     bool same = memcmp(j->roll->members[vertex - 1].incarnation,
                        hello->incarnation.data, ROLL_INCARNATION_BYTES) == 0;
     m->state = GROUP_ATTACHED;
+    job_spares_greeted(j, vertex - 1);
     roll_greet(j->roll, vertex - 1, hello->incarnation.data, hello->hostname,
                hello->cpus);
     events_write(j->conf.events, "attached",
@@ -154,7 +140,9 @@ static void tell_loss(struct job *j, uint32_t member, const char *why)
                  : "");
 }
 
-static void lose_one(struct job *j, uint32_t vertex, const char *why, bool gone)
+// blamed: it is not only below one that was lost.
+static void lose_one(struct job *j, uint32_t vertex, const char *why, bool gone,
+                     bool blamed)
 {
     struct group_member *m = group_at(&j->group, vertex);
     struct job_seat *seat = job_seat(j, vertex);
@@ -162,6 +150,8 @@ static void lose_one(struct job *j, uint32_t vertex, const char *why, bool gone)
         return;
     m->state = GROUP_LOST;
     group_set_why(m, why);
+    if (blamed)
+        job_spares_lost(j, vertex - 1, why);
     job_claim_lost(j, vertex);
     events_write(j->conf.events, "lost",
                  json_pack("{s:s, s:s, s:s}", "member", m->member->name, "address",
@@ -183,7 +173,7 @@ void job_member_lost(struct job *j, uint32_t vertex, const char *why, bool gone)
 {
     for (uint32_t v = 1; v <= j->group.n; v++) // the vertex itself comes first
         if (tree_contains(&j->tree, vertex, v))
-            lose_one(j, v, why, gone && v == vertex);
+            lose_one(j, v, why, gone && v == vertex, v == vertex);
     job_roll_lost(j);
     job_return_want(j, vertex);
     if (branch_attached(j->branch) == 0)
@@ -271,6 +261,7 @@ void job_connect_start(struct job *j)
                                           on_lost,      on_broken,   on_resumed};
     ERR_AUTO err = ERR_INIT;
     j->at = job_attempt_create(j, 1);
+    job_spares_start(j);
     j->roll = roll_create(j->key, j->term, &j->group.members);
     j->roll->pods =
         j->opts->source.kind == SOURCE_DNS || j->opts->source.kind == SOURCE_PODS;

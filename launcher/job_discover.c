@@ -32,7 +32,7 @@ static bool enough_slots(struct job *j, struct err *err)
         m[i].name = j->group.v[i].member->name;
         m[i].slots = (uint32_t)j->group.v[i].member->slots;
     }
-    if (j->local || map_ranks(m, j->group.n, &j->opts->map, &map, err) == 0) {
+    if (job_spares_map(j, m, &map, err) == 0) {
         map_free(&map);
         return true;
     }

@@ -51,6 +51,7 @@ struct job {
     struct map map;
     struct job_attempt *at; // the current one, from connect on
     struct policy *policy;
+    struct job_spares *spares;
     struct strv history; // why attempts before it ended, a text each
     char *reason;        // the last of these causes; NULL: this is the first attempt
     int reason_code;     // its exit code
@@ -103,6 +104,8 @@ void job_roll_update(struct job *j, const struct members *now);
 void job_roll_recheck(struct job *j);
 // To all agents that are attached; before each PREPARE, and after each change.
 void job_roll_push(struct job *j);
+// The map's positions become the roll's.
+int job_roll_seat(struct job *j, struct err *err);
 // Connections, where a member's agent is proven to be: lost for now, back, lost for good
 // (any number of them).
 void job_roll_broken(struct job *j, uint32_t vertex);
@@ -151,6 +154,25 @@ void job_muster_over(struct job *j);  // --replace-timeout
 void job_muster_next(struct job *j);
 // At the end: what became of the attempts. Nothing without a restart.
 void job_muster_tell(struct job *j);
+
+// job_spares.c: members without a position, and who takes one.
+int job_spares_create(struct job *j, struct err *err);
+void job_spares_destroy(struct job *j);
+void job_spares_start(struct job *j); // the group is whole
+// Map the ranks to the members but the last --spares ones. m: of the whole group.
+int job_spares_map(const struct job *j, const struct map_member *m, struct map *map,
+                   struct err *err);
+void job_spares_greeted(struct job *j, uint32_t member);
+// It has failed: avoided for a while. lost: it has left its position, too, and has to be
+// replaced.
+void job_spares_failed(struct job *j, uint32_t member);
+void job_spares_lost(struct job *j, uint32_t member, const char *why);
+// MUSTER begins, with the verdict on the attempt before.
+void job_spares_begin(struct job *j);
+// The member of each position in the next attempt; returns how many are still vacant.
+uint32_t job_spares_plan(const struct job *j, uint32_t *seats);
+// Map and roll become so.
+void job_spares_take(struct job *j);
 
 // job_return.c: members that were lost, and come back.
 // Dial a lost member again, wherever its link hangs; until it is there.

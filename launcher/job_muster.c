@@ -1,6 +1,6 @@
 // From a stopped attempt to the next one: whether, when, and on whom.
 //
-// MUSTER ends when every position's member is attached, the pause between restarts is over,
+// MUSTER ends when every position's member, or a spare for it, is attached, the pause between restarts is over,
 // and the old ranks' last words are there (or had their time).
 #include <stdlib.h>
 #include <string.h>
@@ -59,15 +59,16 @@ bool job_muster_is_due(struct job *j)
 
 // ---- waiting --------------------------------------------------------------------
 
-// Positions without a member that could be prepared; *text names some of them, and with
+// Positions without a member that could be prepared, nor a spare; *text names some of them, and with
 // `why` what is known of each.
 static uint32_t vacant(const struct job *j, bool why, struct buf *text)
 {
     uint32_t n = 0;
+    CLEANUP_FREE uint32_t *seats = xcalloc(j->map.npositions, sizeof *seats);
+    job_spares_plan(j, seats);
     for (uint32_t i = 0; i < j->map.npositions; i++) {
-        const struct group_member *m = &j->group.v[j->map.positions[i].member];
-        if (m->state == GROUP_ATTACHED &&
-            !job_seat(j, j->map.positions[i].member + 1)->leaves)
+        const struct group_member *m = &j->group.v[seats[i]];
+        if (m->state == GROUP_ATTACHED && !job_seat(j, seats[i] + 1)->leaves)
             continue;
         CLEANUP_FREE char *name = group_member_text(m);
         if (n++ < SHOWN)
@@ -180,6 +181,7 @@ void job_muster_begin(struct job *j)
     j->reason_code = j->verdict.code;
     strv_addf(&j->history, "attempt %u failed after %.1f s: %s", j->at->number,
               j->run_ms > 0 ? (double)(loop_now_ms() - j->run_ms) / 1e3 : 0, j->reason);
+    job_spares_begin(j);
     verdict_free(&j->verdict);
     if (j->muster_timer == NULL)
         j->muster_timer = loop_timer(j->conf.base, on_muster, j);
@@ -193,6 +195,7 @@ void job_muster_begin(struct job *j)
 void job_muster_next(struct job *j)
 {
     struct job_attempt *before = j->at;
+    job_spares_take(j);
     if (!output_is_ended(j->output))
         log_warn(j->conf.log, "attempt %u: the end of its output did not come in time",
                  before->number);

@@ -61,6 +61,18 @@ void job_roll_push(struct job *j)
     msg_free(m);
 }
 
+int job_roll_seat(struct job *j, struct err *err)
+{
+    CLEANUP_FREE uint32_t *members = xcalloc(j->map.npositions, sizeof *members);
+    CLEANUP_FREE uint32_t *slots = xcalloc(j->map.npositions, sizeof *slots);
+    for (uint32_t i = 0; i < j->map.npositions; i++) {
+        int given = j->roll->members[j->map.positions[i].member].slots;
+        members[i] = j->map.positions[i].member;
+        slots[i] = given > 0 ? (uint32_t)given : j->map.positions[i].count;
+    }
+    return roll_seat(j->roll, members, slots, j->map.npositions, err);
+}
+
 // ---- what has changed ---------------------------------------------------------
 
 static bool is_live(const struct job *j, uint32_t member)

@@ -144,7 +144,9 @@ static bool is_named(const struct job *j, const Muster__SpawnRequest *rq,
 static bool is_usable(const struct job *j, const Muster__SpawnRequest *rq,
                       uint32_t member)
 {
-    return j->group.v[member].state == GROUP_ATTACHED && is_named(j, rq, member);
+    bool spare = j->opts->spares > 0 && job_position(j, member + 1) == NULL;
+    return j->group.v[member].state == GROUP_ATTACHED && !spare &&
+           is_named(j, rq, member);
 }
 
 // Slots of the members that may be used, without those of ranks that run. Returns their

@@ -146,6 +146,15 @@ static void on_ready(struct job *j, const struct frame *f, struct group_member *
         job_event(j, JOB_EV_READY);
 }
 
+// What its agent says of it, as the cause.
+static void member_failed(struct job *j, uint32_t vertex,
+                          enum verdict_strength strength, int code, const char *why)
+{
+    CLEANUP_FREE char *name = group_member_text(group_at(&j->group, vertex));
+    job_spares_failed(j, vertex - 1);
+    job_fail(j, strength, code, "member %s: %s", name, why);
+}
+
 // A program that is not there, or is none, will not be there the next time.
 static bool is_mistake(int code)
 {
@@ -163,8 +172,8 @@ static void on_failed(struct job *j, const struct frame *f, struct group_member 
         CLEANUP_FREE char *why = xasprintf("member %s: %s", name, msg->text);
         job_spawn_failed(j, msg->world, code, why);
     } else if (msg != NULL && counts)
-        job_fail(j, is_mistake(code) ? VERDICT_ORDER : VERDICT_LOSS, code,
-                 "member %s: %s", name, msg->text);
+        member_failed(j, f->src, is_mistake(code) ? VERDICT_ORDER : VERDICT_LOSS, code,
+                      msg->text);
     msg_free(msg);
 }
 
@@ -218,8 +227,7 @@ static void on_stopped(struct job *j, const struct frame *f, struct group_member
         group_set_why(m, msg->why);
     if (msg->why[0] != '\0') { // nobody asked: no exits may have been told
         if (job_attempt_lives(j) || job_settling(j))
-            job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE, "member %s: %s", name,
-                     msg->why);
+            member_failed(j, f->src, VERDICT_LOSS, VERDICT_OWN_FAILURE, msg->why);
         for (uint32_t r = 0; r < j->at->nranks; r++)
             if (j->at->ranks[r].member + 1 == f->src)
                 job_rank_gone(j, r, msg->why);

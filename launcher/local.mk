@@ -27,6 +27,7 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/job_plan.c %D%/job_plan.h \
 	%D%/job_return.c \
 	%D%/job_roll.c \
+	%D%/job_spares.c \
 	%D%/job_spawn.c \
 	%D%/job_up.c \
 	%D%/job_wait.c \
@@ -38,9 +39,11 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/output.c %D%/output.h \
 	%D%/policy.c %D%/policy.h \
 	%D%/progress.c %D%/progress.h \
+	%D%/replace_hook.c %D%/replace_hook.h \
 	%D%/roll_print.c %D%/roll_print.h \
 	%D%/sink.c %D%/sink.h \
 	%D%/source_json.c %D%/source_json.h \
+	%D%/spares.c %D%/spares.h \
 	%D%/spool.c %D%/spool.h \
 	%D%/streams.c %D%/streams.h \
 	%D%/verdict.c %D%/verdict.h \

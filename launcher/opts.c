@@ -49,6 +49,9 @@ enum {
     KEY_SAME_FAILURES,
     KEY_HEALTHY,
     KEY_REPLACE_TIMEOUT,
+    KEY_SPARES,
+    KEY_AVOID,
+    KEY_REPLACE_HOOK,
 };
 
 static const struct argp_option options[] = {
@@ -100,6 +103,15 @@ static const struct argp_option options[] = {
     {"replace-timeout", KEY_REPLACE_TIMEOUT, "SECONDS", 0,
      "How long a restart waits for lost members and their replacements (default: 600)",
      4},
+    {"spares", KEY_SPARES, "K", 0,
+     "The last K members get no ranks: a restart puts them in the place of lost ones "
+     "(default: 0)",
+     4},
+    {"avoid", KEY_AVOID, "SECONDS", 0,
+     "A member that has failed is a restart's last choice for so long (default: 3600)",
+     4},
+    {"replace-hook", KEY_REPLACE_HOOK, "PROGRAM", 0,
+     "Run PROGRAM for each member that is lost, so that it is replaced", 4},
     {"job", KEY_JOB, "KEY", 0,
      "Name of the job: a launcher that comes with the same one goes on from where this "
      "one "
@@ -208,6 +220,18 @@ static bool take_restart(int key, char *arg, struct argp_state *state)
     case KEY_REPLACE_TIMEOUT:
         o->restart_option = "--replace-timeout";
         o->replace_timeout_ms = seconds(state, o->restart_option, arg);
+        return true;
+    case KEY_SPARES:
+        o->restart_option = "--spares";
+        o->spares = number(state, o->restart_option, arg, 0, UINT16_MAX);
+        return true;
+    case KEY_AVOID:
+        o->restart_option = "--avoid";
+        o->avoid_ms = seconds(state, o->restart_option, arg);
+        return true;
+    case KEY_REPLACE_HOOK:
+        o->restart_option = "--replace-hook";
+        o->replace_hook = arg;
         return true;
     default: return false;
     }
@@ -343,6 +367,12 @@ static int settle_members(struct opts *o)
                 o->members);
         return -1;
     }
+    if (o->members > 0 && o->spares >= o->members) {
+        fprintf(stderr,
+                "muster run: --spares %u of --members %u: none is left for the ranks\n",
+                o->spares, o->members);
+        return -1;
+    }
     if (!source_can_grow(&o->source) || o->members > 0)
         return 0;
     if (o->map.ranks == 0 || each == 0) {
@@ -353,7 +383,7 @@ static int settle_members(struct opts *o)
             o->source.text);
         return -1;
     }
-    o->members = (o->map.ranks + each - 1) / each;
+    o->members = (o->map.ranks + each - 1) / each + o->spares;
     return 0;
 }
 
@@ -430,6 +460,7 @@ int opts_parse(struct opts *o, int argc, char **argv, int *code)
                                   .healthy_ms = 300000,
                                   .same_failures = 3},
                        .replace_timeout_ms = 600000,
+                       .avoid_ms = 3600000,
                        .fanout = TREE_FANOUT_DEFAULT};
     source_opts_init(&o->from);
     via_opts_init(&o->via);

@@ -37,6 +37,9 @@ struct opts {
     const char
         *restart_option; // the last of those that need --on-failure restart; NULL
     uint32_t replace_timeout_ms; // --replace-timeout
+    uint32_t spares;             // --spares: members that get no ranks at first
+    uint32_t avoid_ms;           // --avoid: a member that has failed
+    const char *replace_hook;    // --replace-hook: a program; NULL: none
     uint32_t fanout;
     bool quiet, verbose;
     char **argv; // the program and its arguments; borrowed from main's argv

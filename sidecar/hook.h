@@ -1,11 +1,8 @@
 // Runs a program after the files were written: --on-change.
 //
 // It gets the difference since it was started last, on stdin as JSON and as counts in the
-// environment (sidecar/change.h); what it prints is logged line by line. States:
-//   IDLE      nothing runs
-//   RUNNING   one runs; what changes meanwhile is one difference for the next
-//   TERM      it took too long: its process group has SIGTERM
-//   KILLED    and SIGKILL; it is waited for (a process in D state for ever: no other starts)
+// environment (sidecar/change.h); what it prints is logged line by line. One runs at a time
+// (common/child.h): what changes meanwhile is one difference for the next.
 // Nothing that it does ends the sidecar. It ends with the sidecar.
 #ifndef MUSTER_SIDECAR_HOOK_H
 #define MUSTER_SIDECAR_HOOK_H
@@ -24,7 +21,7 @@ struct hook_conf {
     struct event_base *base;
     struct log *log;
     const char *program; // borrowed; a path, or a name that is searched in $PATH
-    uint32_t limit_ms;   // from its start to SIGTERM; SIGKILL comes 5 s later
+    uint32_t limit_ms;   // from its start to SIGTERM
 };
 
 // Finds the program; takes SIGCHLD over, and reaps whatever ends (the sidecar may be pid 1).

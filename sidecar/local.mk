@@ -3,7 +3,6 @@ noinst_LIBRARIES += sidecar/libsidecar.a
 sidecar_libsidecar_a_SOURCES = \
 	%D%/change.c %D%/change.h \
 	%D%/hook.c %D%/hook.h \
-	%D%/hook_output.c %D%/hook_output.h \
 	%D%/keep.c %D%/keep.h \
 	%D%/lease.c %D%/lease.h \
 	%D%/lease_clock.c %D%/lease_clock.h \

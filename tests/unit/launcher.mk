@@ -32,3 +32,7 @@ check_PROGRAMS += tests/unit/test_writer
 TESTS += tests/unit/test_writer
 tests_unit_test_writer_SOURCES = %D%/test_writer.c
 tests_unit_test_writer_LDADD = $(LAUNCHER_TEST_LIBS)
+check_PROGRAMS += tests/unit/test_spares
+TESTS += tests/unit/test_spares
+tests_unit_test_spares_SOURCES = %D%/test_spares.c
+tests_unit_test_spares_LDADD = $(LAUNCHER_TEST_LIBS)

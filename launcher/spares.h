@@ -1,0 +1,26 @@
+// Who takes the positions of the next attempt. Pure.
+//
+// A member without a position is a spare. A position whose member is not there is vacant; a
+// spare takes it, else it waits. So that a spare takes it, it has to be there and have as many
+// slots as the position has ranks. Spares that have not failed lately go first, then those
+// that have (they are better than waiting). A member that is there but has failed gives its
+// position up only to a spare that has not. In all of this the lowest index comes first, and
+// who gives a position up is a spare from then on. Nobody else's position changes.
+#ifndef MUSTER_LAUNCHER_SPARES_H
+#define MUSTER_LAUNCHER_SPARES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct spares_member {
+    bool there;  // can be prepared
+    bool failed; // lately: avoided
+    uint32_t slots;
+};
+
+// seats: the member of each position, distinct; as it is, and then as it is to be. needs: the
+// slots that a spare has to have there. Returns how many positions are still vacant.
+uint32_t spares_seat(const struct spares_member *m, uint32_t n, uint32_t *seats,
+                     const uint32_t *needs, uint32_t npositions);
+
+#endif

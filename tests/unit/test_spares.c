@@ -1,0 +1,87 @@
+// Who takes the positions of the next attempt.
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "launcher/spares.h"
+
+enum { MAX = 8 };
+
+// "+": there, "-": not there, "!": there but failed, "x": neither. All have 2 slots.
+static uint32_t seat(const char *members, uint32_t *seats, uint32_t npositions)
+{
+    struct spares_member m[MAX] = {{0}};
+    uint32_t needs[MAX], n = (uint32_t)strlen(members);
+    for (uint32_t i = 0; i < n; i++)
+        m[i] = (struct spares_member){.there = members[i] == '+' || members[i] == '!',
+                                      .failed = members[i] == '!' || members[i] == 'x',
+                                      .slots = 2};
+    for (uint32_t p = 0; p < npositions; p++)
+        needs[p] = 2;
+    return spares_seat(m, n, seats, needs, npositions);
+}
+
+static void expect(const char *members, const uint32_t before[3],
+                   const uint32_t after[3], uint32_t vacant)
+{
+    uint32_t seats[3];
+    memcpy(seats, before, sizeof seats);
+    cr_assert_eq(seat(members, seats, 3), vacant, "%s", members);
+    for (uint32_t p = 0; p < 3; p++)
+        cr_assert_eq(seats[p], after[p], "%s, position %u: member %u, not %u", members,
+                     p, seats[p], after[p]);
+}
+
+#define SEATS(...) ((const uint32_t[3]){__VA_ARGS__})
+
+Test(spares, who_is_there_stays)
+{
+    expect("+++", SEATS(0, 1, 2), SEATS(0, 1, 2), 0);
+    expect("+++++", SEATS(4, 0, 2), SEATS(4, 0, 2), 0);
+}
+
+Test(spares, only_the_vacant_position_changes_its_member)
+{
+    expect("+x+++", SEATS(0, 1, 2), SEATS(0, 3, 2), 0);
+    expect("x+x++", SEATS(0, 1, 2), SEATS(3, 1, 4), 0);
+}
+
+Test(spares, without_a_spare_it_waits)
+{
+    expect("+x+", SEATS(0, 1, 2), SEATS(0, 1, 2), 1);
+    expect("+x+-", SEATS(0, 1, 2), SEATS(0, 1, 2), 1);
+    expect("xxx+", SEATS(0, 1, 2), SEATS(3, 1, 2), 2);
+}
+
+Test(spares, the_lost_member_comes_back_as_a_spare_and_serves_for_the_next_loss)
+{
+    expect("++x+", SEATS(0, 3, 2), SEATS(0, 3, 1), 0);
+    expect("+!x+", SEATS(0, 3, 2), SEATS(0, 3, 1), 0); // rather than to wait
+}
+
+Test(spares, a_spare_that_has_failed_goes_last)
+{
+    expect("+x+!+", SEATS(0, 1, 2), SEATS(0, 4, 2), 0);
+    expect("xx+!+", SEATS(0, 1, 2), SEATS(4, 3, 2), 0);
+}
+
+Test(spares, who_has_failed_gives_way_to_a_spare_that_has_not)
+{
+    expect("+!++", SEATS(0, 1, 2), SEATS(0, 3, 2), 0);
+    expect("+!+!", SEATS(0, 1, 2), SEATS(0, 1, 2), 0);
+    expect("+!+", SEATS(0, 1, 2), SEATS(0, 1, 2), 0);
+    expect("x!++", SEATS(0, 1, 2), SEATS(3, 1, 2), 0); // the vacant one needs it more
+}
+
+Test(spares, it_has_the_slots_that_the_position_needs)
+{
+    struct spares_member m[] = {{.there = false, .slots = 8},
+                                {.there = true, .slots = 7},
+                                {.there = true, .slots = 8}};
+    uint32_t seat = 0, needs = 8;
+    cr_assert_eq(spares_seat(m, 3, &seat, &needs, 1), 0);
+    cr_assert_eq(seat, 2);
+    m[2].slots = 4;
+    seat = 0;
+    cr_assert_eq(spares_seat(m, 3, &seat, &needs, 1), 1);
+    cr_assert_eq(seat, 0);
+}
