@@ -93,22 +93,36 @@ all_warm() {
 # ---- Muster --------------------------------------------------------------------------
 
 muster_round() {
-  local job start attempt=1
-  until_true all_warm
-  start=$EPOCHREALTIME
-  "$podbox" exec train-0 "$muster" run -q --pods "train-[0-$((pods - 1))].train" --slots 1 \
-    --on-failure restart --healthy 0 --max-restarts 1000 "$ckpt" /tmp 100000000 50 \
-    >"$work/muster.out" 2>"$work/muster.err" &
-  job=$!
+  local job start attempt
+  start_muster $((pods - 1))
   again 1 'plain launch'
   after 'rank killed' kill -KILL "$(processes_of "$last" 'mpi/ckpt ')"
   after 'pod replaced' replace_with_agent
   after 'pod cut off, another one in its place' cut_off
-  kill -TERM "$(processes_of train-0 'launcher/muster run')"
-  until_true ended "$job"
+  stop_muster
   "$podbox" dns set "$name_of_last" A "$("$podbox" ip "$last")"
   "$podbox" heal "$last"
   until_true no_rank "$last" # its agent gives them up by itself
+  start_muster "$pods" --spares 1
+  until_true said 1 "$work/muster.out"
+  after 'pod killed, a spare in its place' "$podbox" kill "$last"
+  stop_muster
+  replace_with_agent
+}
+
+# start_muster LAST OPTION...: on the pods up to this one.
+start_muster() {
+  until_true all_warm
+  attempt=1 start=$EPOCHREALTIME
+  "$podbox" exec train-0 "$muster" run -q --pods "train-[0-$1].train" --slots 1 "${@:2}" \
+    --on-failure restart --healthy 0 --max-restarts 1000 "$ckpt" /tmp 100000000 50 \
+    >"$work/muster.out" 2>"$work/muster.err" &
+  job=$!
+}
+
+stop_muster() {
+  kill -TERM "$(processes_of train-0 'launcher/muster run')"
+  until_true ended "$job"
 }
 
 # after LABEL CMD...: what the command does, until all ranks run again. The next attempt's PMIx
@@ -214,8 +228,8 @@ torchrun_round() {
 
 # ---- figures -------------------------------------------------------------------------
 
-# A job on a spare (no waiting for a pod) is a row of its own once there are spares.
-rows=('plain launch' 'rank killed' 'pod replaced' 'pod cut off, another one in its place')
+rows=('plain launch' 'rank killed' 'pod killed, a spare in its place' 'pod replaced'
+  'pod cut off, another one in its place')
 
 # stats WHO ROW: median, min, max; nothing where there are no figures.
 stats() {
