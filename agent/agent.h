@@ -69,6 +69,9 @@ void agent_name_strays(const struct agent *a, struct strv *names);
 bool agent_take_over(struct agent *a, struct session *s);
 // Is another session of its job still about to end?
 bool agent_is_leaving(const struct agent *a, const struct session *s);
+// Each of its sessions in turn, until `fn` returns false.
+typedef bool (*agent_session_fn)(void *arg, struct session *s);
+void agent_each_session(struct agent *a, agent_session_fn fn, void *arg);
 // A session is over (called by the session itself, last).
 void agent_session_over(struct agent *a, struct session *s);
 
