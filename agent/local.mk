@@ -19,6 +19,7 @@ agent_libagent_a_SOURCES = \
 	%D%/opts.c %D%/opts.h \
 	%D%/preflight.c %D%/preflight.h \
 	%D%/session.c %D%/session.h %D%/session_internal.h \
+	%D%/session_ask.c \
 	%D%/session_children.c \
 	%D%/shell.c %D%/shell.h \
 	%D%/warm.c %D%/warm.h

@@ -14,8 +14,6 @@
 #include "common/mem.h"
 #include "wire/msg.h"
 
-enum { ATTACH_MS = 10000 }; // from the greeting to ATTACH
-
 // ---- frames up and down --------------------------------------------------------
 
 void session_up(struct session *s, const struct frame *f)
@@ -152,6 +150,8 @@ static void local_frame(struct session *s, const struct frame *f)
         session_reattach(s, f);
     else if (f->kind == FRAME_ROLL)
         take_roll(s, f);
+    else if (f->kind == FRAME_ANSWER)
+        session_answer(s, f);
     else if (f->kind == FRAME_PREPARE)
         prepare(s, f);
     else if (at != NULL)
@@ -215,7 +215,7 @@ static int on_up(void *arg, const Muster__Hello *peer, struct err *err)
 {
     struct session *s = arg;
     s->address = xstrdup(link_local_address(s->link));
-    loop_timer_arm(s->bound, ATTACH_MS);
+    loop_timer_arm(s->bound, SESSION_ATTACH_MS);
     log_info(session_log(s), "%s %s from %s took hold", peer->role, peer->version,
              link_peer_text(s->link));
     return 0;
@@ -226,6 +226,10 @@ static void on_frame(void *arg, const struct frame *f)
     struct session *s = arg;
     if (f->kind == FRAME_ATTACH) {
         attach(s, f);
+        return;
+    }
+    if (f->kind == FRAME_ASK && s->state == SESSION_GREETED) {
+        session_ask(s, f);
         return;
     }
     if (s->state != SESSION_ATTACHED || f->job != s->job || f->term != s->term) {
@@ -270,7 +274,7 @@ static void on_bound(evutil_socket_t fd, short what, void *arg)
     struct session *s = arg;
     if (s->state == SESSION_GREETED) {
         log_warn(session_log(s), "%s took hold and did not ATTACH within %d s: let go",
-                 link_peer_text(s->link), ATTACH_MS / 1000);
+                 link_peer_text(s->link), SESSION_ATTACH_MS / 1000);
         link_close(s->link);
         return;
     }

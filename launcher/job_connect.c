@@ -78,6 +78,7 @@ void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *he
     bool same = memcmp(j->roll->members[vertex - 1].incarnation,
                        hello->incarnation.data, ROLL_INCARNATION_BYTES) == 0;
     m->state = GROUP_ATTACHED;
+    m->agents += same ? 0 : 1;
     roll_greet(j->roll, vertex - 1, hello->incarnation.data, hello->hostname,
                hello->cpus);
     events_write(j->conf.events, "attached",

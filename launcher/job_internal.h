@@ -11,6 +11,7 @@
 #include "launcher/job.h"
 #include "launcher/job_attempt.h"
 #include "launcher/job_fsm.h"
+#include "launcher/job_stats.h"
 #include "launcher/map.h"
 #include "launcher/output.h"
 #include "launcher/policy.h"
@@ -73,6 +74,9 @@ struct job {
     struct event *tick;         // progress
     struct event *muster_timer; // looks whether the next attempt can begin
     struct progress *progress;
+    uint64_t begun_ms, state_ms; // when the job began, and its state
+    struct job_stats *stats;
+    struct httpd *pages; // NULL: no --status
 };
 
 // A frame of this attempt from the launcher to `dst`.
@@ -120,6 +124,8 @@ void job_wait_create(struct job *j);
 void job_wait_destroy(struct job *j);
 void job_wait_begin(struct job *j); // the state's bound begins, and the progress line
 void job_wait_end(struct job *j);   // nothing is waited for: the terminal is the ranks'
+// What the job waits for, in words; NULL: for the end of its ranks. Caller frees.
+char *job_wait_text(const struct job *j);
 
 // job_muster.c: from a stopped attempt to the next one.
 // Is one due after the cause that stopped this one? Says why not in the verdict.
@@ -127,8 +133,8 @@ bool job_muster_is_due(struct job *j);
 void job_muster_begin(struct job *j);
 // Something that MUSTER waits for may be there. Looks later, from the loop.
 void job_muster_check(struct job *j);
-char *job_muster_text(struct job *j); // what it waits for; caller frees
-void job_muster_over(struct job *j);  // --replace-timeout
+char *job_muster_text(const struct job *j); // what it waits for; caller frees
+void job_muster_over(struct job *j);        // --replace-timeout
 // The next attempt takes the place of the current one.
 void job_muster_next(struct job *j);
 // At the end: what became of the attempts. Nothing without a restart.
@@ -191,6 +197,15 @@ void job_input_start(struct job *j);
 void job_output_start(struct job *j);
 // Not all of it reached the user: a good end is none then.
 void job_output_lost(struct job *j, const char *why);
+
+// job_ask.c: questions and orders of people.
+void job_ask(struct job *j, const struct frame *f);
+// Pages over HTTP, where --status wants them.
+int job_pages_start(struct job *j, struct err *err);
+
+// job_status.c, job_metrics.c: how the job is, as JSON and as metrics.
+void job_status(const struct job *j, struct buf *out);
+void job_metrics(const struct job *j, struct buf *out);
 
 // local_agent.c: musterd of this machine.
 // Its path, NULL with err. Caller frees.

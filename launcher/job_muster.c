@@ -91,7 +91,7 @@ static uint64_t longer_of(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-char *job_muster_text(struct job *j)
+char *job_muster_text(const struct job *j)
 {
     BUF_AUTO text = BUF_INIT;
     uint64_t fence = left(job_return_fences(j)), pause = left(j->pause_ms);

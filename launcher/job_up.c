@@ -213,7 +213,7 @@ static void on_stopped(struct job *j, const struct frame *f, struct group_member
     events_write(j->conf.events, "stopped",
                  json_pack("{s:s, s:i, s:s}", "member", m->member->name, "leftovers",
                            (int)msg->n_leftovers, "why", msg->why));
-    seat->leaves = msg->leaves;
+    seat->leaves = msg->leaves || seat->replaced;
     if (msg->leaves)
         group_set_why(m, msg->why);
     if (msg->why[0] != '\0') { // nobody asked: no exits may have been told
@@ -360,6 +360,8 @@ void job_up_frame(void *arg, const struct frame *f)
         on_attached_below(j, f);
     else if (f->kind == FRAME_LOST)
         on_lost_below(j, f);
+    else if (f->kind == FRAME_ASK)
+        job_ask(j, f);
     else
         attempt_frame(j, f, group_at(&j->group, f->src));
 }

@@ -21,6 +21,7 @@ struct opts {
     struct via_opts via;
     const char *key;            // --key: key ring directory; NULL: the default
     const char *events;         // --events
+    const char *status;         // --status: where pages are served; NULL: nowhere
     const char *wdir;           // --wdir
     const char *pmi;            // --pmi: "auto", "pmix", "pmi1" or "none"
     struct strv env;            // -x: NAME=VALUE
