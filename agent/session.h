@@ -2,8 +2,9 @@
 //
 // States: GREETED (link up, no ATTACH yet; bounded; questions to a job are asked here) -> ATTACHED (vertex known, children
 // dialed) -> ORPHANED (the link was lost, and did not come back within the link grace:
-// ranks live on for the orphan grace, counted from the loss) or CLOSING (the link was closed in order: ranks are killed) -> over, when its attempts
-// are. Frames from above are handled here when dst is this vertex (or TREE_ALL), and
+// ranks live on for the orphan grace, counted from the loss) or CLOSING (the link was closed
+// in order, or the job took hold anew: ranks are killed) -> over, when its attempts are. An
+// attempt is dropped when the next one is prepared. Frames from above are handled here when dst is this vertex (or TREE_ALL), and
 // passed down; frames from below go up, but for collectives, which attempts merge, and
 // modex requests, which take the shortest way.
 #ifndef MUSTER_AGENT_SESSION_H

@@ -119,6 +119,7 @@ static int restart(struct follow *f, struct err *err)
 {
     static const struct source_ops ops = {.update = on_update, .failed = on_failed};
     struct source_spec spec = *f->conf.spec;
+    spec.poll_ms = f->conf.interval_ms;
     spec.content = is_hostfile(f) ? &f->text : NULL;
     struct source *s = source_start(f->conf.base, &spec, &ops, f, f->conf.log, err);
     if (s == NULL)
@@ -261,8 +262,6 @@ static void on_interval(int fd, short what, void *arg)
     } else if (f->source == NULL && restart(f, &err) < 0) {
         complain(f, &err);
     }
-    if (f->source != NULL && f->conf.spec->kind != SOURCE_DNS)
-        source_recheck(f->source);
     loop_timer_arm(f->timer, interval(f));
 }
 

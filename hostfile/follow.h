@@ -2,8 +2,7 @@
 //
 // A hostfile is read again when it changed: inotify on its directory (an editor's rename, a
 // write in place, a ConfigMap's swap of ..data), and every interval. Its content is compared,
-// never its time. Names are asked again every interval; a headless Service has a pace of its
-// own. What has been good stays when a change is bad or the file is gone: that is logged. What is
+// never its time. Names are asked again at least every interval (source.h, poll_ms). What has been good stays when a change is bad or the file is gone: that is logged. What is
 // made of a read comes from that one read.
 //
 // A hostfile is

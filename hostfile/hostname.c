@@ -55,6 +55,14 @@ static bool is_unicast(const struct sockaddr_storage *addr)
     return !IN6_IS_ADDR_UNSPECIFIED(a) && !IN6_IS_ADDR_MULTICAST(a);
 }
 
+bool hostname_is_peer(const struct sockaddr_storage *addr)
+{
+    const struct sockaddr_in6 *a6 = (const void *)addr;
+    if (addr->ss_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&a6->sin6_addr))
+        return false;
+    return is_unicast(addr) && !hostname_is_loopback(addr);
+}
+
 bool hostname_is_localhost(const char *s)
 {
     return strcasecmp(s, "localhost") == 0 || strcasecmp(s, "localhost.") == 0 ||

@@ -20,6 +20,8 @@ int hostname_check_user(const char *s, size_t len, const struct place *at,
                         size_t offset, struct err *err);
 // True for 127.0.0.0/8 and ::1.
 bool hostname_is_loopback(const struct sockaddr_storage *addr);
+// Can other machines reach one host there? Not: loopback, link-local, multicast, "any".
+bool hostname_is_peer(const struct sockaddr_storage *addr);
 // "localhost", "localhost.", "localhost.localdomain", without case.
 bool hostname_is_localhost(const char *s);
 // This machine's name (uname); never empty. Caller frees.

@@ -1,6 +1,8 @@
 noinst_LIBRARIES += hostfile/libhostfile.a
 hostfile_libhostfile_a_SOURCES = \
 	%D%/addrset.c %D%/addrset.h \
+	%D%/belief.c %D%/belief.h \
+	%D%/claims.c %D%/claims.h \
 	%D%/deepspeed.c %D%/deepspeed.h \
 	%D%/detect.c %D%/detect.h %D%/detect_impl.h \
 	%D%/detect_job.c \
@@ -32,6 +34,7 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/hostword.c %D%/hostword.h \
 	%D%/hydra.c %D%/hydra.h \
 	%D%/jsonform.c %D%/jsonform.h \
+	%D%/kin.c %D%/kin.h \
 	%D%/linekeys.c %D%/linekeys.h \
 	%D%/localhost.c %D%/localhost.h \
 	%D%/mark.c %D%/mark.h \
@@ -44,6 +47,7 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/place.c %D%/place.h \
 	%D%/plainlist.c %D%/plainlist.h \
 	%D%/podname.c %D%/podname.h \
+	%D%/pods.c %D%/pods.h \
 	%D%/ranges.c %D%/ranges.h \
 	%D%/resolvconf.c %D%/resolvconf.h \
 	%D%/resolver.c %D%/resolver.h \
@@ -54,7 +58,9 @@ hostfile_libhostfile_a_SOURCES = \
 	%D%/slurp.c %D%/slurp.h \
 	%D%/source.c %D%/source.h \
 	%D%/source_impl.h \
-	%D%/source_list.c \
+	%D%/source_list.c %D%/source_list_impl.h \
+	%D%/source_list_claims.c \
+	%D%/source_list_houses.c \
 	%D%/source_opts.c %D%/source_opts.h \
 	%D%/source_service.c \
 	%D%/source_status.h \

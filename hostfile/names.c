@@ -2,10 +2,12 @@
 #include "hostfile/names.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "common/mem.h"
+#include "hostfile/hostname.h"
 
 const char *names_cluster_domain(const struct resolvconf *rc)
 {
@@ -120,6 +122,34 @@ void names_plan(const struct resolvconf *rc, const char *name, bool absolute,
     }
     add(out, "%s.", name);
     add_searched(rc, name, out);
+}
+
+// SERVICE.NAMESPACE.svc.DOMAIN: is it?
+static bool is_service(const struct resolvconf *rc, const char *name)
+{
+    const char *domain = names_cluster_domain(rc);
+    CLEANUP_FREE char *suffix = xasprintf("svc.%s", domain);
+    return ends_in(name, suffix) && labels(name) == labels(suffix) + 2;
+}
+
+char *names_service(const struct resolvconf *rc, const char *name, bool absolute,
+                    enum names_kind kind)
+{
+    struct names_plan plan;
+    struct sockaddr_storage addr;
+    if (hostname_literal(name, strlen(name), &addr))
+        return NULL;
+    names_plan(rc, name, absolute, kind, &plan);
+    const char *parent = strchr(plan.ask.v[0], '.') + 1;
+    char *service =
+        xstrndup(parent, strlen(parent) > 0 ? strlen(parent) - 1 : 0); // final dot
+    names_plan_free(&plan);
+    bool in_cluster = names_cluster_domain(rc) != NULL;
+    if (in_cluster ? is_service(rc, service)
+                   : kind == NAMES_POD && strchr(service, '.') != NULL)
+        return service;
+    free(service);
+    return NULL;
 }
 
 void names_plan_free(struct names_plan *plan)

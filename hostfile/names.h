@@ -30,6 +30,12 @@ void names_plan(const struct resolvconf *rc, const char *name, bool absolute,
                 enum names_kind kind, struct names_plan *out);
 void names_plan_free(struct names_plan *plan);
 
+// The headless Service that a pod's name hangs on, absolute without final dot:
+// "train.ns.svc.cluster.local" of "train-0.train". In a cluster the name's form says so,
+// outside of one the kind. NULL: no such name. Caller frees.
+char *names_service(const struct resolvconf *rc, const char *name, bool absolute,
+                    enum names_kind kind);
+
 // "cluster.local", NULL outside Kubernetes. Borrowed from rc.
 const char *names_cluster_domain(const struct resolvconf *rc);
 // The search entry "<ns>.svc.<domain>", NULL when there is none. Borrowed from rc.

@@ -5,6 +5,11 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "hostfile/hostname.h"
+
+enum { DISCARD_PORT = 9 };
 
 static bool is_usable(const struct ifaddrs *i, int family)
 {
@@ -30,9 +35,42 @@ static bool pick(const struct ifaddrs *list, int family, struct sockaddr_storage
     return false;
 }
 
-bool ownaddr_get(struct sockaddr_storage *out)
+// A connected UDP socket has the address of its route.
+static bool toward(const struct sockaddr_storage *peer, struct sockaddr_storage *out)
+{
+    struct sockaddr_storage to = *peer, own = {0};
+    socklen_t len = sizeof own;
+    int fd = socket(to.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    // The two families have the port in one place.
+    ((struct sockaddr_in *)(void *)&to)->sin_port = htons(DISCARD_PORT);
+    bool ok = connect(fd, (void *)&to,
+                      to.ss_family == AF_INET ? sizeof(struct sockaddr_in)
+                                              : sizeof(struct sockaddr_in6)) == 0 &&
+              getsockname(fd, (void *)&own, &len) == 0 && hostname_is_peer(&own);
+    close(fd);
+    if (!ok)
+        return false;
+    ((struct sockaddr_in *)(void *)&own)->sin_port = 0;
+    *out = own;
+    return true;
+}
+
+// Addresses of documentation (RFC 5737, RFC 3849): nobody's, so that the default route is
+// taken.
+static bool toward_default(const char *somewhere, struct sockaddr_storage *out)
+{
+    struct sockaddr_storage to;
+    return hostname_literal(somewhere, strlen(somewhere), &to) && toward(&to, out);
+}
+
+bool ownaddr_get(const struct sockaddr_storage *peer, struct sockaddr_storage *out)
 {
     struct ifaddrs *list;
+    if ((peer != NULL && toward(peer, out)) || toward_default("192.0.2.1", out) ||
+        toward_default("2001:db8::1", out))
+        return true;
     if (getifaddrs(&list) < 0)
         return false;
     bool found = pick(list, AF_INET, out) || pick(list, AF_INET6, out);

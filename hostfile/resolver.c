@@ -30,7 +30,8 @@ struct question {
     struct names_plan plan;
     char *name;
     size_t next; // of plan.ask
-    enum dns_type type;
+    enum resolver_family family;
+    bool other; // the second kind of records is being asked for
     resolver_done *done;
     void *arg;
     struct question *prev, *after;
@@ -157,17 +158,26 @@ static void finish_one(struct question *q, const struct sockaddr_storage *addr)
     finish(q, &(struct resolver_result){.addr = &copy, .n = 1});
 }
 
-// This machine has an address without any DNS: that of /etc/hosts or an interface; only
+// Who the group's network is likely to lead to. NULL: not known.
+static const struct sockaddr_storage *first_server(const struct resolver *r,
+                                                   struct sockaddr_storage *out)
+{
+    const char *name = r->conf.servers.n > 0 ? r->conf.servers.v[0] : "";
+    bool known = hostname_literal(name, strlen(name), out) && hostname_is_peer(out);
+    return known ? out : NULL;
+}
+
+// This machine has an address without any DNS: that of /etc/hosts or of an interface; only
 // a group of its own may have loopback.
 static void finish_self(struct question *q)
 {
-    struct sockaddr_storage addr;
+    struct sockaddr_storage addr, server;
     const struct sockaddr_storage *found = etchosts_find(q->resolver->hosts, q->name);
     if (found != NULL && (q->resolver->alone || !hostname_is_loopback(found))) {
         finish_one(q, found);
         return;
     }
-    if (q->resolver->alone || !ownaddr_get(&addr))
+    if (q->resolver->alone || !ownaddr_get(first_server(q->resolver, &server), &addr))
         hostname_literal("127.0.0.1", strlen("127.0.0.1"), &addr);
     finish_one(q, &addr);
 }
@@ -198,7 +208,7 @@ static bool try_local(struct question *q)
 }
 
 // Nothing in DNS: the hosts file where it counts, or the reason.
-static void give_up(struct question *q, const char *why, bool gone, uint32_t ttl)
+static void give_up(struct question *q, const struct resolver_result *result)
 {
     const struct sockaddr_storage *found =
         q->plan.hosts == NAMES_HOSTS_LAST ? etchosts_find(q->resolver->hosts, q->name)
@@ -206,7 +216,7 @@ static void give_up(struct question *q, const char *why, bool gone, uint32_t ttl
     if (found != NULL)
         finish_one(q, found);
     else
-        finish(q, &(struct resolver_result){.why = why, .gone = gone, .ttl = ttl});
+        finish(q, result);
 }
 
 // ---- DNS ------------------------------------------------------------------------
@@ -224,50 +234,79 @@ static char *reason(const struct question *q, const struct dns_answer *a)
     return xasprintf("%s (DNS server %s, asked for %s)", word, a->server, name);
 }
 
+static bool wants_other(enum resolver_family family)
+{
+    return family == RESOLVER_IPV4_FIRST || family == RESOLVER_IPV6_FIRST;
+}
+
+static enum dns_type type_of(const struct question *q)
+{
+    bool v4 = q->family == RESOLVER_IPV4_FIRST || q->family == RESOLVER_IPV4;
+    return v4 != q->other ? DNS_A : DNS_AAAA;
+}
+
 static void ask_next(struct question *q);
+
+// Placeholders (127.0.0.2, 0.0.0.0) stand for pods that are not there.
+static void finish_found(struct question *q, const struct dns_answer *a)
+{
+    const char *asked = q->plan.ask.v[q->next];
+    CLEANUP_FREE struct sockaddr_storage *addr = xcalloc(a->naddr + 1, sizeof *addr);
+    size_t n = 0;
+    for (size_t i = 0; i < a->naddr; i++)
+        if (q->resolver->alone || hostname_is_peer(&a->addr[i]))
+            addr[n++] = a->addr[i];
+    CLEANUP_FREE char *why =
+        xasprintf("DNS has no address for %s but loopback or the like", asked);
+    finish(q, &(struct resolver_result){.addr = addr,
+                                        .n = n,
+                                        .asked = asked,
+                                        .ttl = a->ttl,
+                                        .why = n == 0 ? why : NULL,
+                                        .gone = n == 0});
+}
 
 static void on_answer(void *arg, const struct dns_answer *a)
 {
     struct question *q = arg;
     if (a->status == DNS_OK) {
-        finish(q, &(struct resolver_result){.addr = a->addr,
-                                            .n = a->naddr,
-                                            .asked = q->plan.ask.v[q->next],
-                                            .ttl = a->ttl});
+        finish_found(q, a);
         return;
     }
-    if (a->status == DNS_NODATA && q->type == DNS_A) {
-        q->type = DNS_AAAA;
+    if (a->status == DNS_NODATA && !q->other && wants_other(q->family)) {
+        q->other = true;
         ask_next(q);
         return;
     }
     bool gone = a->status == DNS_NXDOMAIN || a->status == DNS_NODATA;
     if (gone && q->next + 1 < q->plan.ask.n) {
         q->next++;
-        q->type = DNS_A;
+        q->other = false;
         ask_next(q);
         return;
     }
     CLEANUP_FREE char *why = reason(q, a);
-    give_up(q, why, gone, a->ttl);
+    bool silent = a->status == DNS_TIMEOUT || a->status == DNS_UNREACHABLE;
+    give_up(q, &(struct resolver_result){
+                   .why = why, .gone = gone, .silent = silent, .ttl = a->ttl});
 }
 
 static void ask_next(struct question *q)
 {
-    dns_ask(q->resolver->dns, q->plan.ask.v[q->next], q->type, on_answer, q);
+    dns_ask(q->resolver->dns, q->plan.ask.v[q->next], type_of(q), on_answer, q);
 }
 
-void resolver_ask(struct resolver *r, const char *name, bool absolute,
-                  enum names_kind kind, resolver_done *done, void *arg)
+void resolver_ask(struct resolver *r, const struct resolver_question *question,
+                  resolver_done *done, void *arg)
 {
     struct question *q = xcalloc(1, sizeof *q);
     q->resolver = r;
-    q->name = xstrdup(name);
-    q->type = DNS_A;
+    q->name = xstrdup(question->name);
+    q->family = question->family;
     q->done = done;
     q->arg = arg;
     DL_APPEND2(r->questions, q, prev, after);
-    names_plan(&r->conf, name, absolute, kind, &q->plan);
+    names_plan(&r->conf, q->name, question->absolute, question->kind, &q->plan);
     if (try_local(q))
         return;
     if (r->dns != NULL) {
@@ -275,7 +314,13 @@ void resolver_ask(struct resolver *r, const char *name, bool absolute,
         return;
     }
     CLEANUP_FREE char *why = xasprintf("no nameserver in %s", r->conf_path);
-    give_up(q, why, false, 0);
+    give_up(q, &(struct resolver_result){.why = why});
+}
+
+char *resolver_service(const struct resolver *r,
+                       const struct resolver_question *question)
+{
+    return names_service(&r->conf, question->name, question->absolute, question->kind);
 }
 
 // ---- reverse --------------------------------------------------------------------

@@ -50,8 +50,23 @@ void source_report(struct source_env *env, const struct members *now)
     env->ops.update(env->arg, now);
 }
 
+static bool all_known(const struct members *m)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (m->v[i].addr.ss_family == 0)
+            return false;
+    return m->n > 0;
+}
+
+// Members that are missing are told by whoever waits for them; that DNS fails while all are
+// known nobody would notice.
 void source_trouble(struct source_env *env, const char *why)
 {
+    bool same = env->trouble != NULL && why != NULL && strcmp(env->trouble, why) == 0;
+    if (why != NULL && !same && all_known(&env->last))
+        log_warn(env->log, "%s: %s; what is known stays", env->what, why);
+    if (same)
+        return;
     free(env->trouble);
     env->trouble = why != NULL ? xstrdup(why) : NULL;
 }
@@ -63,13 +78,50 @@ uint64_t source_jitter(uint64_t lo, uint64_t hi)
     return lo + r % (hi - lo + 1);
 }
 
-uint64_t source_pace_next(struct source_pace *pace, size_t questions)
+void source_pace_begin(struct source_pace *pace)
 {
-    enum { A_SECOND = 500, DOUBLINGS = 3 };
-    uint64_t hi = (uint64_t)SOURCE_RETRY_MIN_MS << pace->step;
-    pace->step += pace->step < DOUBLINGS ? 1 : 0;
-    uint64_t wait = source_jitter(hi > SOURCE_RETRY_MIN_MS ? hi / 2 : hi, hi);
-    uint64_t least = questions * 1000 / A_SECOND;
+    pace->ttl = pace->no_ttl = 0;
+    pace->questions = 0;
+}
+
+void source_pace_count(struct source_pace *pace, const struct resolver_result *r)
+{
+    pace->questions++;
+    if (r->ttl == 0)
+        return;
+    if (r->n > 0)
+        pace->ttl = pace->ttl == 0 || r->ttl < pace->ttl ? r->ttl : pace->ttl;
+    else
+        pace->no_ttl = r->ttl > pace->no_ttl ? r->ttl : pace->no_ttl;
+}
+
+static uint64_t clamp(uint64_t v, uint64_t lo, uint64_t hi)
+{
+    return v < lo ? lo : v > hi ? hi : v;
+}
+
+uint64_t source_pace_poll(const struct source_pace *pace)
+{
+    uint64_t hi = pace->poll_ms > 0 ? pace->poll_ms : SOURCE_POLL_MAX_MS;
+    uint64_t lo = hi < SOURCE_POLL_MIN_MS ? hi : SOURCE_POLL_MIN_MS;
+    uint64_t wait = pace->ttl > 0 ? clamp((uint64_t)pace->ttl * 1000, lo, hi) : hi;
+    return source_jitter(wait * 3 / 4, wait);
+}
+
+uint64_t source_pace_retry(struct source_pace *pace)
+{
+    enum { A_SECOND = 500, DOUBLINGS = 3, PATIENCE = 30 };
+    unsigned step = pace->step < DOUBLINGS ? pace->step : DOUBLINGS;
+    uint64_t hi = (uint64_t)SOURCE_RETRY_MIN_MS << step;
+    uint64_t wait = source_jitter(step > 0 ? hi / 2 : hi, hi);
+    uint64_t no = clamp((uint64_t)pace->no_ttl * 1000, 0, SOURCE_RETRY_MAX_MS);
+    uint64_t least = pace->questions * 1000 / A_SECOND;
+    uint64_t poll = source_pace_poll(pace);
+    pace->step++;
+    if (wait < no)
+        wait = source_jitter(no * 3 / 4, no);
+    if (pace->poll_ms > 0 && (wait > poll || pace->step > PATIENCE))
+        wait = poll;
     return wait > least ? wait : least;
 }
 
@@ -155,6 +207,7 @@ struct source *source_start(struct event_base *base, const struct source_spec *s
                                  .ops = *ops,
                                  .arg = arg,
                                  .log = log,
+                                 .poll_ms = spec->poll_ms,
                                  .what = source_describe(spec)};
     struct resolver_config config = {.resolv_conf = spec->resolv_conf,
                                      .hosts_file = spec->hosts_file,

@@ -3,8 +3,14 @@
 // A source never guesses: what it cannot read is an error that names file, line, column
 // and word. Members that are named but have no address yet are reported with the
 // reason, and asked for again (bounded by whoever waits) until source_destroy().
+//
+// DNS that fails changes nothing of what is known, one wrong or stale answer neither
+// (belief.h). Names that hang on one headless Service cost one question a round as long as
+// nothing changes (kin.h). All members have one family of addresses: FAMILY_MISMATCH else.
 #ifndef MUSTER_HOSTFILE_SOURCE_H
 #define MUSTER_HOSTFILE_SOURCE_H
+
+#include <stdint.h>
 
 #include "common/err.h"
 #include "hostfile/members.h"
@@ -33,6 +39,10 @@ struct source_spec {
     const char *resolv_conf; // NULL: /etc/resolv.conf
     const char *hosts_file;  // NULL: /etc/hosts
     const char *dns_servers; // NULL: those of resolv.conf; "10.96.0.10,127.0.0.1:5353"
+    uint32_t
+        poll_ms; // names that have an address are asked again as their TTL says, from
+                 // 1 s (or this, if less) to this; 0: only those without one are,
+                 // and Services, from 1 to 5 s
 };
 
 struct source_ops {

@@ -18,7 +18,8 @@ struct source_env {
     struct members last;
     bool reported;
     uint64_t rounds;
-    char *trouble; // of the newest round, NULL: none; see source_status.h
+    uint32_t poll_ms; // of the spec
+    char *trouble;    // of the newest round, NULL: none; see source_status.h
 };
 
 // Remembers why the newest round did not give all; NULL: it did.
@@ -28,13 +29,30 @@ void source_trouble(struct source_env *env, const char *why);
 // source: nothing may be touched afterwards.
 void source_report(struct source_env *env, const struct members *now);
 
-// How long until the next round: from SOURCE_RETRY_MIN_MS, doubling to _MAX_MS, with
-// jitter, and never more than 500 questions a second.
-enum { SOURCE_RETRY_MIN_MS = 250, SOURCE_RETRY_MAX_MS = 2000 };
-struct source_pace {
-    unsigned step; // rounds in which nothing changed
+// When the next round is due.
+//
+// Something is missing or in doubt: after SOURCE_RETRY_MIN_MS, doubling to _MAX_MS, not
+// before a negative answer's time is over (as far as _MAX_MS), and never more than 500
+// questions a second; a source that is followed goes over to its poll when nothing changes.
+// Nothing is: the poll, which is the TTL within bounds. All with jitter.
+enum {
+    SOURCE_RETRY_MIN_MS = 250,
+    SOURCE_RETRY_MAX_MS = 2000,
+    SOURCE_POLL_MIN_MS = 1000,
+    SOURCE_POLL_MAX_MS = 5000,
 };
-uint64_t source_pace_next(struct source_pace *pace, size_t questions);
+struct source_pace {
+    uint32_t poll_ms; // of the spec
+    unsigned step;    // rounds in which nothing changed
+    uint32_t ttl;     // of this round's answers, the least; 0: not known
+    uint32_t no_ttl;  // of its negative answers, the greatest
+    size_t questions; // of this round
+};
+// A round begins.
+void source_pace_begin(struct source_pace *pace);
+void source_pace_count(struct source_pace *pace, const struct resolver_result *r);
+uint64_t source_pace_retry(struct source_pace *pace);
+uint64_t source_pace_poll(const struct source_pace *pace);
 // A random number of milliseconds from lo to hi.
 uint64_t source_jitter(uint64_t lo, uint64_t hi);
 

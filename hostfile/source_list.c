@@ -1,145 +1,96 @@
-// Fixed lists of names: asked in rounds until each has an address.
+// Fixed names: asked in rounds until each has an address, and as long as they are followed.
 #include <event2/event.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
-#include "hostfile/addrset.h"
-#include "hostfile/source_impl.h"
+#include "hostfile/source_list_impl.h"
 
-struct item {
-    struct source_list *list;
-    size_t i;       // of the member
-    unsigned round; // in which its address came; 0: a literal of the source
-    bool ask;       // in the next round
-};
+enum { SLACK_MS = 20 }; // a timer may come so much early
 
-struct source_list {
-    struct source_env *env;
-    struct resolver *resolver;
-    enum names_kind kind;
-    struct members members;
-    struct item *items;
-    struct event *timer;
-    struct source_pace pace;
-    uint64_t due; // of the timer, 0: not armed
-    unsigned round;
-    size_t pending; // questions of this round without an answer, and one while asking
-    bool failed;    // nothing more comes
-};
-
-// ---- answers --------------------------------------------------------------------
-
-static bool same_address(const struct sockaddr_storage *a,
-                         const struct sockaddr_storage *b)
+struct item *source_list_item(const struct source_list *l, size_t member)
 {
-    return addrset_compare(a, b) == 0;
+    return l->item_of[member] != SOURCE_LIST_NO_ITEM ? &l->items[l->item_of[member]]
+                                                     : NULL;
 }
 
-// Of several addresses the one held is avoided: a member is asked again because the pod
-// there was lost, and the old pod may be listed beside the new one for a while.
-static const struct sockaddr_storage *choose(const struct resolver_result *r,
-                                             const struct member *m)
+void source_list_set_text(char **to, const char *text)
 {
-    for (size_t i = 0; i < r->n; i++)
-        if (!same_address(&r->addr[i], &m->addr))
-            return &r->addr[i];
-    return &r->addr[0];
-}
-
-static void set_why(struct member *m, const char *why)
-{
-    free(m->why);
-    m->why = why != NULL ? xstrdup(why) : NULL;
+    char *copy = text != NULL ? xstrdup(text) : NULL;
+    free(*to);
+    *to = copy;
 }
 
 static void finish_round(struct source_list *l);
 
-static void on_result(void *arg, const struct resolver_result *r)
+void source_list_count(struct source_list *l, const struct resolver_result *r)
 {
-    struct item *item = arg;
-    struct source_list *l = item->list;
-    struct member *m = &l->members.v[item->i];
-    if (r->n > 0) {
-        m->addr = *choose(r, m);
-        set_why(m, NULL);
-        item->round = l->round;
-        item->ask = false;
-    } else if (r->gone || m->addr.ss_family == 0) {
-        m->addr = (struct sockaddr_storage){0};
-        set_why(m, r->why);
-    }
+    source_pace_count(&l->pace, r);
+    if (r->n == 0 && l->trouble == NULL)
+        source_list_set_text(&l->trouble, r->why);
+}
+
+void source_list_end_question(struct source_list *l)
+{
     if (--l->pending == 0)
         finish_round(l);
 }
 
-// ---- two members, one address -----------------------------------------------------
+// ---- names ------------------------------------------------------------------------
 
-static char *describe(const struct member *m)
+static void on_name(void *arg, const struct resolver_result *r)
 {
-    return m->line > 0 ? xasprintf("%s (line %u)", m->name, m->line) : xstrdup(m->name);
-}
-
-static void fail_twins(struct source_list *l, const struct member *a,
-                       const struct member *b)
-{
-    ERR_AUTO err = ERR_INIT;
-    char at[INET6_ADDRSTRLEN];
-    members_address(a, at, sizeof at);
-    CLEANUP_FREE char *first = describe(a);
-    CLEANUP_FREE char *second = describe(b);
-    err_set_kind(&err, "HF_DUP_ADDRESS", 0,
-                 "%s: HF_DUP_ADDRESS: %s and %s are one host, %s: keep one of them",
-                 l->env->what, first, second, at);
-    l->failed = true;
-    loop_timer_disarm(l->timer);
-    l->env->ops.failed(l->env->arg, &err); // may destroy us
-}
-
-// An address that came in an earlier round may be another pod's by now: it is asked for
-// again. False when the two are one host beyond doubt.
-static bool make_room(struct source_list *l, size_t a, size_t b)
-{
-    if (l->items[a].round == l->items[b].round)
-        return false;
-    size_t older = l->items[a].round < l->items[b].round ? a : b;
-    size_t newer = older == a ? b : a;
-    if (l->items[older].round == 0)
-        return false;
-    struct member *m = &l->members.v[older];
-    char at[INET6_ADDRSTRLEN];
-    members_address(m, at, sizeof at);
-    m->addr = (struct sockaddr_storage){0};
-    CLEANUP_FREE char *why =
-        xasprintf("its address %s is that of %s now", at, l->members.v[newer].name);
-    set_why(m, why);
-    l->items[older].ask = true;
-    return true;
-}
-
-// False after failed() was called.
-static bool check_twins(struct source_list *l)
-{
-    struct addrset *seen = addrset_create();
-    bool ok = true;
-    for (size_t i = 0; ok && i < l->members.n; i++) {
-        const struct member *m = &l->members.v[i];
-        if (m->addr.ss_family == 0)
-            continue;
-        size_t twin = addrset_add(seen, &m->addr, m->port, i);
-        if (twin == i || make_room(l, twin, i))
-            continue;
-        ok = false;
-        fail_twins(l, &l->members.v[twin], m);
+    struct item *item = arg;
+    struct source_list *l = item->list;
+    struct belief *b = &item->belief;
+    source_list_count(l, r);
+    if (r->n > 0) {
+        belief_take(b, r->addr, r->n);
+        item->round = l->round;
+        item->ask = false;
+    } else if (r->gone) {
+        belief_miss(b);
     }
-    addrset_destroy(seen);
-    return ok;
+    if (r->n == 0 && b->held.ss_family == 0)
+        source_list_set_text(&item->why, r->why);
+    source_list_end_question(l);
+}
+
+void source_list_ask(struct item *item)
+{
+    struct source_list *l = item->list;
+    const struct member *m = &l->members.v[item->i];
+    struct resolver_question q = {m->name, m->absolute, l->kind, l->family};
+    if (item->asking)
+        return;
+    item->asking = true;
+    l->pending++;
+    resolver_ask(l->resolver, &q, on_name, item);
 }
 
 // ---- rounds -----------------------------------------------------------------------
+
+static const char *trouble_of(const struct source_list *l)
+{
+    for (size_t i = 0; l->trouble == NULL && i < l->nitems; i++)
+        if (!l->items[i].stands)
+            return l->items[i].why;
+    return l->trouble;
+}
+
+static void publish(struct source_list *l)
+{
+    for (size_t i = 0; i < l->nitems; i++) {
+        struct item *item = &l->items[i];
+        struct member *m = &l->members.v[item->i];
+        bool there = item->belief.held.ss_family != 0 && !item->doubtful;
+        m->addr = there ? item->belief.held : (struct sockaddr_storage){0};
+        source_list_set_text(&m->why, there ? NULL : item->why);
+        item->stands = there;
+    }
+}
 
 // A round that is near is not put off by who asks for one again and again.
 static void arm_sooner(struct source_list *l, uint64_t wait)
@@ -151,56 +102,81 @@ static void arm_sooner(struct source_list *l, uint64_t wait)
     loop_timer_arm(l->timer, wait);
 }
 
-// A member that the newest round left without an address, or could not ask again.
-static const char *trouble_of(const struct source_list *l)
+// Names without an address that no Service stands for, and all in doubt. Returns how many
+// members are missing or in doubt.
+static size_t choose_next(struct source_list *l)
 {
-    for (size_t i = 0; i < l->members.n; i++)
-        if (l->members.v[i].why != NULL)
-            return l->members.v[i].why;
-    return NULL;
+    size_t open = 0;
+    for (size_t i = 0; i < l->nitems; i++) {
+        struct item *item = &l->items[i];
+        bool missing = item->belief.held.ss_family == 0;
+        if (belief_doubts(&item->belief) ||
+            (missing && (item->house == NULL || item->house->quiet)))
+            item->ask = true;
+        item->asking = false;
+        open += missing || item->ask ? 1 : 0;
+    }
+    return open;
+}
+
+static void arm_next(struct source_list *l, size_t open)
+{
+    bool polls = l->nhouses > 0 || (l->env->poll_ms > 0 && l->nitems > 0);
+    if (open == 0 && !polls)
+        return;
+    uint64_t poll = source_pace_poll(&l->pace);
+    uint64_t wait = open > 0 ? source_pace_retry(&l->pace) : poll;
+    uint64_t now = loop_now_ms();
+    if (l->poll_due <= now)
+        l->poll_due = now + poll;
+    if (open > 0)
+        log_debug(l->env->log,
+                  "%s: %zu of %zu members are missing or in doubt; asking again in "
+                  "%llu ms",
+                  l->env->what, open, l->members.n, (unsigned long long)wait);
+    arm_sooner(l, wait);
+}
+
+// What is not clear yet is not told for some rounds.
+static bool is_telling(const struct source_list *l)
+{
+    return l->whole || l->unclear == 0 || l->unclear >= BELIEF_DOUBTS;
 }
 
 static void finish_round(struct source_list *l)
 {
-    size_t missing = 0;
-    if (!check_twins(l))
+    source_list_settle_houses(l);
+    if (!source_list_check_claims(l))
         return;
-    for (size_t i = 0; i < l->members.n; i++) {
-        l->items[i].ask = l->items[i].ask || l->members.v[i].addr.ss_family == 0;
-        missing += l->items[i].ask ? 1 : 0;
-    }
-    if (l->env->reported && !members_equal(&l->env->last, &l->members))
-        l->pace.step = 0;
-    if (missing > 0) {
-        uint64_t wait = source_pace_next(&l->pace, missing);
-        log_debug(l->env->log,
-                  "%s: %zu of %zu members have no address; asking again in "
-                  "%llu ms",
-                  l->env->what, missing, l->members.n, (unsigned long long)wait);
-        arm_sooner(l, wait);
-    }
+    bool telling = is_telling(l);
+    if (telling)
+        publish(l);
+    bool changed = l->env->reported && !members_equal(&l->env->last, &l->members);
+    size_t open = choose_next(l);
+    l->whole = l->whole || (telling && l->unclear == 0 && open == 0);
+    l->pace.step = changed || open == 0 ? 0 : l->pace.step;
+    arm_next(l, open);
     source_trouble(l->env, trouble_of(l));
-    source_report(l->env, &l->members);
+    if (telling)
+        source_report(l->env, &l->members);
 }
 
 static void on_round(int fd, short what, void *arg)
 {
     struct source_list *l = arg;
+    bool poll = l->env->poll_ms > 0 && l->poll_due <= loop_now_ms() + SLACK_MS;
     l->due = 0;
+    source_list_set_text(&l->trouble, NULL);
     l->round++;
     l->env->rounds++;
+    source_pace_begin(&l->pace);
     resolver_reload_hosts(l->resolver);
     l->pending = 1; // held while asking: answers may come at once
-    for (size_t i = 0; i < l->members.n; i++) {
-        const struct member *m = &l->members.v[i];
-        if (!l->items[i].ask)
-            continue;
-        l->pending++;
-        resolver_ask(l->resolver, m->name, m->absolute, l->kind, on_result,
-                     &l->items[i]);
-    }
-    if (--l->pending == 0)
-        finish_round(l);
+    source_list_ask_houses(l, poll);
+    for (size_t i = 0; i < l->nitems; i++)
+        if (l->items[i].ask || (poll && l->items[i].house == NULL))
+            source_list_ask(&l->items[i]);
+    source_list_end_question(l);
 }
 
 const struct dns_stats *source_list_dns(const struct source_list *l)
@@ -210,11 +186,34 @@ const struct dns_stats *source_list_dns(const struct source_list *l)
 
 void source_list_recheck(struct source_list *l)
 {
-    for (size_t i = 0; i < l->members.n; i++)
-        l->items[i].ask = l->items[i].ask || l->items[i].round > 0;
+    for (size_t i = 0; i < l->nitems; i++) {
+        struct item *item = &l->items[i];
+        bool has_choice = item->belief.npast > 0;
+        belief_avoid(&item->belief);
+        if (item->house == NULL || item->house->quiet || has_choice)
+            item->ask = true;
+    }
     l->pace.step = 0;
-    if (l->pending == 0 && !l->failed)
-        arm_sooner(l, source_pace_next(&l->pace, l->members.n));
+    if (l->pending == 0 && !l->failed && l->nitems > 0)
+        arm_sooner(l, source_pace_retry(&l->pace));
+}
+
+// ---- life -------------------------------------------------------------------------
+
+static void make_items(struct source_list *l)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < l->members.n; i++)
+        n += l->members.v[i].addr.ss_family == 0 ? 1 : 0;
+    l->items = xcalloc(n + 1, sizeof *l->items);
+    l->item_of = xcalloc(l->members.n + 1, sizeof *l->item_of);
+    for (size_t i = 0; i < l->members.n; i++) {
+        l->item_of[i] = SOURCE_LIST_NO_ITEM;
+        if (l->members.v[i].addr.ss_family != 0)
+            continue;
+        l->item_of[i] = l->nitems;
+        l->items[l->nitems++] = (struct item){.list = l, .i = i};
+    }
 }
 
 struct source_list *source_list_create(struct source_env *env, struct members *members,
@@ -225,17 +224,19 @@ struct source_list *source_list_create(struct source_env *env, struct members *m
     struct source_list *l = xcalloc(1, sizeof *l);
     l->env = env;
     l->kind = kind;
+    l->pace.poll_ms = env->poll_ms;
     l->timer = loop_timer(env->base, on_round, l);
     members_move(&l->members, members);
-    l->items = xcalloc(l->members.n + 1, sizeof *l->items);
-    for (size_t i = 0; i < l->members.n; i++)
-        l->items[i] = (struct item){
-            .list = l, .i = i, .ask = l->members.v[i].addr.ss_family == 0};
+    make_items(l);
     l->resolver = resolver_create(env->base, config, err);
     if (l->resolver == NULL) {
         source_list_destroy(l);
         return NULL;
     }
+    if (resolver_has_dns(l->resolver))
+        source_list_make_houses(l);
+    for (size_t i = 0; i < l->nitems; i++)
+        l->items[i].ask = l->items[i].house == NULL;
     loop_timer_arm(l->timer, 0);
     return l;
 }
@@ -246,7 +247,14 @@ void source_list_destroy(struct source_list *l)
         return;
     resolver_destroy(l->resolver);
     loop_timer_free(l->timer);
-    members_free(&l->members);
+    for (size_t i = 0; i < l->nitems; i++) {
+        belief_free(&l->items[i].belief);
+        free(l->items[i].why);
+    }
+    source_list_free_houses(l);
+    free(l->trouble);
     free(l->items);
+    free(l->item_of);
+    members_free(&l->members);
     free(l);
 }

@@ -254,8 +254,8 @@ static void stop_is_over(struct job *j)
             log_warn(j->conf.log,
                      "member %s gave no proof that its ranks are gone; it was left",
                      name);
-        j->unproven =
-            j->unproven || (j->at->seats[i].hosts && !j->at->seats[i].stopped);
+        j->at->unproven =
+            j->at->unproven || (j->at->seats[i].hosts && !j->at->seats[i].stopped);
     }
     for (uint32_t r = 0; r < j->at->nranks; r++)
         job_rank_gone(j, r, "no answer");

@@ -59,6 +59,7 @@ struct job_attempt {
     struct job_world **worlds; // spawned: number i + 1
     size_t nworlds;
     bool pmix_used;
+    bool unproven; // some of its ranks may still run
     char *libpmix; // version that ranks were the first to bring; NULL: none so far
     uint32_t libpmix_from; // vertex of these
     uint32_t master_port;

@@ -8,7 +8,9 @@
 #include "hostfile/source.h"
 #include "launcher/job_internal.h"
 
-enum { LOOK_MS = 5000 }; // at a hostfile, beside inotify
+enum {
+    LOOK_MS = 5000
+}; // at a hostfile, beside inotify; at names, or as their TTL says
 
 // A Service may show more members than the job was told to take: the first are taken.
 static void cut_to_members(const struct job *j, struct members *all)
@@ -124,6 +126,8 @@ int job_discover_start(struct job *j, struct err *err)
     static const struct source_ops ops = {on_update, on_source_failed};
     if (can_be_read_again(&j->opts->source))
         return follow_file(j, &ops, err);
-    j->source = source_start(j->conf.base, &j->opts->source, &ops, j, j->conf.log, err);
+    struct source_spec spec = j->opts->source;
+    spec.poll_ms = LOOK_MS;
+    j->source = source_start(j->conf.base, &spec, &ops, j, j->conf.log, err);
     return j->source != NULL ? 0 : -1;
 }

@@ -27,15 +27,16 @@ struct job {
     struct job_conf conf;
     const struct opts *opts;
     enum job_state state;
+    unsigned interrupts;
     struct verdict verdict;
     uint64_t id;
     char *key; // of the job: the id in hexadecimal
 
     struct source *source;
-    bool warned;           // the source's warnings were told
     struct follow *follow; // of a hostfile, instead of the source
     struct watch *watch;
     struct job_upkeep *upkeep; // of the roll, from connect on
+    bool warned;               // the source's warnings were told
     bool local;                // one member, this machine, reached over a socketpair
     pid_t local_agent;
     Muster__Via *via_msg; // until it is the Attach's; NULL: agents listen
@@ -52,20 +53,18 @@ struct job {
     struct strv history; // why attempts before it ended, a text each
     char *reason;        // the last of these causes; NULL: this is the first attempt
     int reason_code;     // its exit code
+    bool crowded;        // was told: spawned ranks found no free slots
+    bool gave_up;        // output that was not written in time
     uint64_t run_ms;     // when all ranks of this attempt had been started; 0: not yet
-    bool unproven;       // ranks of this attempt may still run somewhere
     uint64_t pause_ms;   // MUSTER: not before
     uint64_t last_words_ms; // MUSTER: what old ranks still print is taken until then
     struct output *output;
     struct input *input;  // NULL: nobody gets stdin, or no rank runs yet
     char *lost_output;    // why not all of it reached the user; NULL: nothing is known
-    bool crowded;         // was told: spawned ranks found no free slots
     struct strv findings; // of pods, that were told
-    unsigned interrupts;
-    uint64_t stop_ms; // when STOP was sent
-    uint64_t printed; // bytes of output that came
+    uint64_t stop_ms;     // when STOP was sent
+    uint64_t printed;     // bytes of output that came
     uint64_t drained; // of it and of output_passed(), when the drain's timer was armed
-    bool gave_up;     // output that was not written in time
 
     struct event *wait_timer;   // bound of discover and connect, of prepare, of start
     struct event *stop_timer;   // bound of stop, drain and close

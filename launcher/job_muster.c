@@ -24,7 +24,7 @@ enum {
 // What no budget helps against.
 static bool cannot(const struct job *j, struct err *why)
 {
-    if (j->unproven)
+    if (j->at->unproven)
         err_set(why, "it is not restarted, as some of its ranks may still run");
     else if (j->local && j->group.v[0].state != GROUP_ATTACHED)
         err_set(why, "it is not restarted, as it was the agent of this machine that "

@@ -23,8 +23,6 @@
 #include "wire/msg.h"
 #include "wire/roll_msg.h"
 
-enum { RECHECK_MS = 5000 };
-
 // By member.
 struct seen {
     bool broken;     // its connection is lost, and may come back
@@ -34,7 +32,6 @@ struct seen {
 
 struct job_upkeep {
     struct job *job;
-    struct event *recheck; // asks for names again
     struct members newest; // as the source said last
     struct seen *seen;
     bool pushed; // agents have a roll, and get each new one
@@ -222,13 +219,6 @@ void job_roll_recheck(struct job *j)
         source_recheck(j->source);
 }
 
-static void on_recheck(int fd, short what, void *arg)
-{
-    struct job_upkeep *u = arg;
-    source_recheck(u->job->source);
-    loop_timer_arm(u->recheck, RECHECK_MS);
-}
-
 void job_roll_start(struct job *j)
 {
     if (j->opts->source.kind == SOURCE_LOCAL) {
@@ -238,16 +228,10 @@ void job_roll_start(struct job *j)
     struct job_upkeep *u = j->upkeep = xcalloc(1, sizeof *u);
     u->job = j;
     u->seen = xcalloc(j->group.n, sizeof *u->seen);
-    u->recheck = loop_timer(j->conf.base, on_recheck, u);
-    switch (j->opts->source.kind) {
-    case SOURCE_HOSTFILE:
+    if (j->opts->source.kind == SOURCE_HOSTFILE)
         source_destroy(STEAL(j->source)); // of a pipe, which is read once
-        if (j->follow != NULL)
-            follow_hold(j->follow);
-        break;
-    case SOURCE_DNS: break; // has a pace of its own
-    default: loop_timer_arm(u->recheck, RECHECK_MS); break;
-    }
+    if (j->follow != NULL)
+        follow_hold(j->follow);
 }
 
 void job_roll_end(struct job *j)
@@ -258,7 +242,6 @@ void job_roll_end(struct job *j)
     source_destroy(STEAL(j->source));
     if (u == NULL)
         return;
-    loop_timer_free(u->recheck);
     members_free(&u->newest);
     free(u->seen);
     free(u);

@@ -34,7 +34,7 @@ static const struct argp_option options[] = {
     {"wait", KEY_WAIT, "SECONDS", 0,
      "--once, --diff: how long to wait for members (default: 300)", 3},
     {"interval", KEY_INTERVAL, "SECONDS", 0,
-     "How often to ask for names again (default: 5; --dns has its own pace)", 3},
+     "Ask for names again after their TTL, at the latest after this (default: 5)", 3},
     {"listen", KEY_LISTEN, "[ADDRESS:]PORT", 0,
      "Serve /healthz, /readyz and /metrics there (default address: 127.0.0.1; "
      "kubelet's "

@@ -305,9 +305,9 @@ static void stop_dialing(struct child *c)
     c->state = CHILD_WAITING;
 }
 
-void branch_redial(struct branch *b, uint32_t vertex)
+static void redial(struct child *c)
 {
-    struct child *c = &b->children[vertex - b->first];
+    struct branch *b = c->branch;
     if (c->state == CHILD_ATTACHED && link_hung_up(c->link))
         lose_moved(c);
     if (c->state == CHILD_ATTACHED || b->closing)
@@ -318,6 +318,13 @@ void branch_redial(struct branch *b, uint32_t vertex)
     c->backoff_ms = RETRY_FIRST_MS;
     if (member_of(c)->address[0] != '\0')
         loop_timer_arm(c->retry, 0);
+}
+
+void branch_redial(struct branch *b, uint32_t vertex)
+{
+    enter(b);
+    redial(&b->children[vertex - b->first]);
+    leave(b);
 }
 
 static int send_to(struct child *c, const struct frame *f)

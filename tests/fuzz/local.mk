@@ -1,5 +1,5 @@
 # Targets of ./dev fuzz, which builds with clang: no part of `make all`.
-EXTRA_PROGRAMS += tests/fuzz/dialect tests/fuzz/hostlist tests/fuzz/hosts tests/fuzz/httpreq \
+EXTRA_PROGRAMS += tests/fuzz/dialect tests/fuzz/dns tests/fuzz/hostlist tests/fuzz/hosts tests/fuzz/httpreq \
 	tests/fuzz/podname tests/fuzz/resolvconf tests/fuzz/rundir
 FUZZ_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_dialect_SOURCES = %D%/dialect.c
@@ -8,6 +8,10 @@ tests_fuzz_dialect_LDFLAGS = $(FUZZ_LDFLAGS)
 tests_fuzz_hostlist_SOURCES = %D%/hostlist.c
 tests_fuzz_hostlist_LDADD = $(HOSTFILE_LIBS) $(COMMON_LIBS)
 tests_fuzz_hostlist_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_dns_SOURCES = %D%/dns.c
+tests_fuzz_dns_CPPFLAGS = $(AM_CPPFLAGS) $(CARES_CFLAGS)
+tests_fuzz_dns_LDADD = $(HOSTFILE_LIBS) $(COMMON_LIBS)
+tests_fuzz_dns_LDFLAGS = $(FUZZ_LDFLAGS)
 tests_fuzz_hosts_SOURCES = %D%/hosts.c
 tests_fuzz_hosts_LDADD = $(HOSTFILE_LIBS) $(COMMON_LIBS)
 tests_fuzz_hosts_LDFLAGS = $(FUZZ_LDFLAGS)

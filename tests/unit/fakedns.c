@@ -18,7 +18,14 @@
 #include "common/buf.h"
 #include "common/mem.h"
 
-enum { TYPE_A = 1, TYPE_PTR = 12, TYPE_AAAA = 28, TTL = 1, RECORDS_MAX = 2048 };
+enum {
+    TYPE_A = 1,
+    TYPE_SOA = 6,
+    TYPE_PTR = 12,
+    TYPE_AAAA = 28,
+    TTL = 1,
+    RECORDS_MAX = 2048
+};
 enum { NXDOMAIN = 3, SERVFAIL = 2, REFUSED = 5, PACKET_MAX = 65535, HEADER = 12 };
 
 struct record {
@@ -35,6 +42,7 @@ struct fakedns {
     struct bufferevent *conns[16];
     size_t nconns;
     enum fakedns_mood mood;
+    unsigned soa;
     struct record records[RECORDS_MAX];
     size_t n;
     struct buf log;
@@ -93,13 +101,40 @@ static void put_record(struct buf *b, const struct record *r)
     buf_append(b, addr, v4 ? 4 : 16);
 }
 
+static bool is_called(const struct record *r, const char *name)
+{
+    size_t n = strlen(name), tail = strlen(r->name) - 1;
+    if (r->name[0] == '*')
+        return n > tail && strcasecmp(name + n - tail, r->name + 1) == 0;
+    return strcasecmp(r->name, name) == 0;
+}
+
+static unsigned put_soa(const struct fakedns *f, struct buf *b)
+{
+    if (f->soa == 0)
+        return 0;
+    put_name(b, "kube.local");
+    put16(b, TYPE_SOA);
+    put16(b, 1);
+    put16(b, f->soa >> 16);
+    put16(b, f->soa & 0xFFFF);
+    put16(b, 22); // two names that are the root, and five numbers
+    put_name(b, "");
+    put_name(b, "");
+    for (int i = 0; i < 5; i++) {
+        put16(b, f->soa >> 16);
+        put16(b, f->soa & 0xFFFF);
+    }
+    return 1;
+}
+
 static unsigned put_answers(const struct fakedns *f, struct buf *b, const char *name,
                             int type, unsigned max, bool *exists)
 {
     unsigned n = 0;
     for (size_t i = 0; i < f->n; i++) {
         const struct record *r = &f->records[i];
-        if (strcasecmp(r->name, name) != 0)
+        if (!is_called(r, name))
             continue;
         *exists = true;
         if (r->type != type || r->value[0] == '\0' || n >= max)
@@ -138,8 +173,9 @@ static bool answer(struct fakedns *f, const uint8_t *q, size_t len, bool tcp,
     end_log(f);
     if (f->mood == FAKEDNS_SILENT)
         return false;
-    bool cut = !tcp && (f->mood == FAKEDNS_TRUNCATED || f->mood == FAKEDNS_PARTIAL);
-    unsigned max = !cut ? PACKET_MAX : f->mood == FAKEDNS_PARTIAL ? 1 : 0;
+    bool partial = f->mood == FAKEDNS_PARTIAL || f->mood == FAKEDNS_CUT_WITHOUT_TCP;
+    bool cut = !tcp && (f->mood == FAKEDNS_TRUNCATED || partial);
+    unsigned max = !cut ? PACKET_MAX : partial ? 1 : 0;
     BUF_AUTO answers = BUF_INIT;
     bool exists = false;
     unsigned count = put_answers(f, &answers, name, type, max, &exists);
@@ -154,12 +190,15 @@ static bool answer(struct fakedns *f, const uint8_t *q, size_t len, bool tcp,
     buf_append(out, q, 2);
     put16(out, 0x8580 | (cut ? 0x0200 : 0) | code);
     put16(out, 1);
-    put16(out, count);
-    put16(out, 0);
+    put16(out, f->mood == FAKEDNS_GARBAGE ? count + 1 : count);
+    BUF_AUTO soa = BUF_INIT;
+    put16(out, count == 0 ? put_soa(f, &soa) : 0);
     put16(out, 0);
     buf_append(out, q + HEADER, n + 4);
     if (buf_len(&answers) > 0)
         buf_append(out, buf_data(&answers), buf_len(&answers));
+    if (buf_len(&soa) > 0)
+        buf_append(out, buf_data(&soa), buf_len(&soa));
     return true;
 }
 
@@ -198,17 +237,27 @@ static void on_tcp(struct bufferevent *be, void *arg)
     }
 }
 
+static void on_end(struct bufferevent *be, short what, void *arg)
+{
+    struct fakedns *f = arg;
+    for (size_t i = 0; i < f->nconns; i++)
+        if (f->conns[i] == be)
+            f->conns[i--] = f->conns[--f->nconns];
+    bufferevent_free(be);
+}
+
 static void on_accept(struct evconnlistener *l, evutil_socket_t fd,
                       struct sockaddr *addr, int len, void *arg)
 {
     struct fakedns *f = arg;
-    if (f->nconns == sizeof f->conns / sizeof *f->conns) {
+    if (f->nconns == sizeof f->conns / sizeof *f->conns ||
+        f->mood == FAKEDNS_CUT_WITHOUT_TCP) {
         close(fd);
         return;
     }
     struct bufferevent *be = bufferevent_socket_new(f->base, fd, BEV_OPT_CLOSE_ON_FREE);
     f->conns[f->nconns++] = be;
-    bufferevent_setcb(be, on_tcp, NULL, NULL, f);
+    bufferevent_setcb(be, on_tcp, NULL, on_end, f);
     bufferevent_enable(be, EV_READ | EV_WRITE);
 }
 
@@ -248,6 +297,11 @@ const char *fakedns_server(const struct fakedns *f)
 void fakedns_set_mood(struct fakedns *f, enum fakedns_mood mood)
 {
     f->mood = mood;
+}
+
+void fakedns_set_soa(struct fakedns *f, unsigned seconds)
+{
+    f->soa = seconds;
 }
 
 void fakedns_add(struct fakedns *f, const char *name, const char *type,

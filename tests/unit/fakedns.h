@@ -12,8 +12,10 @@ enum fakedns_mood {
     FAKEDNS_SILENT,
     FAKEDNS_SERVFAIL,
     FAKEDNS_REFUSED,
-    FAKEDNS_TRUNCATED, // every UDP answer: empty, with the TC bit
-    FAKEDNS_PARTIAL,   // every UDP answer: one record, with the TC bit
+    FAKEDNS_TRUNCATED,       // every UDP answer: empty, with the TC bit
+    FAKEDNS_PARTIAL,         // every UDP answer: one record, with the TC bit
+    FAKEDNS_CUT_WITHOUT_TCP, // the same, and TCP connections are closed
+    FAKEDNS_GARBAGE,         // answers that end inside a record
 };
 
 struct fakedns *fakedns_create(struct event_base *base);
@@ -21,7 +23,9 @@ void fakedns_destroy(struct fakedns *f);
 // "127.0.0.1:PORT".
 const char *fakedns_server(const struct fakedns *f);
 void fakedns_set_mood(struct fakedns *f, enum fakedns_mood mood);
-// A record of a name (no final dot): type "A", "AAAA" or "PTR" with its value. An "A"
+// Negative answers bring an SOA with this TTL and minimum; 0: none.
+void fakedns_set_soa(struct fakedns *f, unsigned seconds);
+// A record of a name (no final dot; "*.corp.example": of all names that end so): type "A", "AAAA" or "PTR" with its value. An "A"
 // of
 // "" makes the name exist without any.
 void fakedns_add(struct fakedns *f, const char *name, const char *type,

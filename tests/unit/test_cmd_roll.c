@@ -125,8 +125,8 @@ Test(roll, prints_a_table_and_tells_by_its_exit_code, .timeout = 30)
     start(&r);
     expect(&r, "--local", 0, "127.0.0.1", "");
     expect(&r, "--host 10.0.0.1 --members 2", 1, "10.0.0.1", "");
-    expect(&r, "--host 10.0.0.1:2,[fd00::5]", 0,
-           "MEMBER     SLOTS  ADDRESS\n10.0.0.1       2  10.0.0.1\n"
+    expect(&r, "--host [fd00::10]:2,[fd00::5]", 0,
+           "MEMBER     SLOTS  ADDRESS\nfd00::10       2  fd00::10\n"
            "fd00::5        1  fd00::5\n",
            "");
     expect(&r, "-host 10.0.0.1,10.0.0.2 --slots 4", 0, "10.0.0.2       4  10.0.0.2",
@@ -155,20 +155,20 @@ Test(roll, json_for_programs, .timeout = 30)
 {
     struct run r;
     start(&r);
-    expect(&r, "--json --host u@10.0.0.1:3,fd00::5:8", 0, "", "");
+    expect(&r, "--json --host u@[fd00::1]:3,fd00::5:8", 0, "", "");
     json_t *all = json_loads(r.out, 0, NULL);
     cr_assert_not_null(all, "%s", r.out);
     json_t *first = json_array_get(json_object_get(all, "members"), 0);
-    cr_assert_str_eq(json_string_value(json_object_get(first, "name")), "10.0.0.1");
+    cr_assert_str_eq(json_string_value(json_object_get(first, "name")), "fd00::1");
     cr_assert_str_eq(json_string_value(json_object_get(first, "user")), "u");
-    cr_assert_str_eq(json_string_value(json_object_get(first, "address")), "10.0.0.1");
+    cr_assert_str_eq(json_string_value(json_object_get(first, "address")), "fd00::1");
     cr_assert_eq(json_integer_value(json_object_get(first, "slots")), 3);
     cr_assert(json_is_null(json_object_get(first, "port")));
     cr_assert(json_is_null(json_object_get(first, "why")));
     cr_assert_eq(json_array_size(json_object_get(all, "warnings")), 1);
     json_t *source = json_object_get(all, "source");
     cr_assert_str_eq(json_string_value(json_object_get(source, "text")),
-                     "host list u@10.0.0.1:3,fd00::5:8");
+                     "host list u@[fd00::1]:3,fd00::5:8");
     cr_assert(json_is_null(json_object_get(source, "system")));
     json_decref(all);
     stop(&r);
@@ -188,6 +188,9 @@ Test(roll, errors_end_with_125_and_one_line, .timeout = 30)
     expect(&r, "--wait x", 125, "", "--wait x: give seconds, 0 to");
     expect(&r, "--host a b", 125, "", "host lists are comma separated");
     expect(&r, "--host 10.0.0.1 --dns-server nope", 125, "", "nope");
+    expect(&r, "--host 10.0.0.1:2,[fd00::5]", 125, "",
+           "FAMILY_MISMATCH: there is no address family that all members have: IPv4 "
+           "alone: 10.0.0.1; IPv6: fd00::5");
     cr_assert_str_eq(r.out, "");
     stop(&r);
 }

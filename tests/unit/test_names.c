@@ -93,6 +93,38 @@ Test(names, a_cluster_without_a_namespace_entry)
     expect(conf, "train.ns", NAMES_SERVICE, "train.ns.svc.d.");
 }
 
+static void expect_service(const char *conf, const char *name, enum names_kind kind,
+                           const char *expected)
+{
+    struct resolvconf rc;
+    size_t len = strlen(name);
+    bool absolute = name[len - 1] == '.';
+    CLEANUP_FREE char *plain = xstrndup(name, absolute ? len - 1 : len);
+    resolvconf_parse(conf, strlen(conf), &rc);
+    CLEANUP_FREE char *got = names_service(&rc, plain, absolute, kind);
+    cr_assert_str_eq(got != NULL ? got : "", expected, "%s: got %s", name, got);
+    resolvconf_free(&rc);
+}
+
+Test(names, a_pod_hangs_on_its_service)
+{
+    const char *service = "train.team-a.svc.kube.local";
+    expect_service(pod, "train-0.train", NAMES_POD, service);
+    expect_service(pod, "train-0.train", NAMES_HOST, service);
+    expect_service(pod, "train-0.train.team-a.svc", NAMES_HOST, service);
+    expect_service(pod, "train-0.train.team-a.svc.kube.local.", NAMES_POD, service);
+    // Names that have no Service in them.
+    expect_service(pod, "node7", NAMES_HOST, "");
+    expect_service(pod, "node7", NAMES_POD, "");
+    expect_service(pod, "n.rack1.corp.example", NAMES_HOST, "");
+    expect_service(pod, "n.rack1.corp.example.", NAMES_POD, "");
+    expect_service(pod, "10.1.2.3", NAMES_POD, "");
+    expect_service(pod, "fd00::5", NAMES_POD, "");
+    expect_service(laptop, "w-0.svc.test.", NAMES_POD, "svc.test");
+    expect_service(laptop, "w-0.svc.test", NAMES_HOST, "");
+    expect_service(laptop, "w-0.svc", NAMES_POD, "");
+}
+
 Test(resolvconf, reads_what_resolv_conf_5_says)
 {
     struct resolvconf rc;

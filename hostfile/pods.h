@@ -1,0 +1,42 @@
+// The pods of a headless Service, known by name, from one answer to the next. Pure.
+//
+// Each has a belief an address family. All are reported in one family: that which all of
+// them have, else that which more of them have, with a finding.
+#ifndef MUSTER_HOSTFILE_PODS_H
+#define MUSTER_HOSTFILE_PODS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/socket.h>
+
+#include "hostfile/members.h"
+
+enum pods_family { PODS_IPV4, PODS_IPV6 };
+
+struct pods;
+
+// An address of the newest answer and whose it is.
+struct pods_address {
+    const char *name; // borrowed
+    const struct sockaddr_storage *addr;
+};
+
+struct pods *pods_create(void);
+void pods_destroy(struct pods *p); // NULL-safe
+// The newest answer of a family. Pods that are not in it are in doubt, and go in the end.
+// `list` is sorted.
+void pods_take(struct pods *p, enum pods_family family, struct pods_address *list,
+               size_t n);
+// One of them was lost, see belief_avoid().
+void pods_avoid(struct pods *p);
+// Some of them are in doubt.
+bool pods_doubt(const struct pods *p);
+// The name of a pod that the newest answer did not list, from number *at on, which moves
+// behind it. NULL: there is none. Borrowed.
+const char *pods_missed(const struct pods *p, size_t *at);
+// The family of the addresses; members in natural order, with `slots`; a finding goes to
+// the warnings, behind "WHAT: ".
+enum pods_family pods_members(struct pods *p, int slots, const char *what,
+                              struct members *to);
+
+#endif
