@@ -216,8 +216,10 @@ static int on_up(void *arg, const Muster__Hello *peer, struct err *err)
     struct session *s = arg;
     s->address = xstrdup(link_local_address(s->link));
     loop_timer_arm(s->bound, SESSION_ATTACH_MS);
-    log_info(session_log(s), "%s %s from %s took hold", peer->role, peer->version,
-             link_peer_text(s->link));
+    s->client = strcmp(peer->role, "client") == 0;
+    log_at(session_log(s), s->client ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO,
+           "%s %s from %s took hold", peer->role, peer->version,
+           link_peer_text(s->link));
     return 0;
 }
 
@@ -296,7 +298,8 @@ static void on_down(void *arg, const struct err *why)
     struct session *s = arg;
     uint64_t away = link_away_ms(s->link);
     bool in_order = why->kind != NULL && strcmp(why->kind, "CLOSED") == 0;
-    log_info(session_log(s), "%s let go: %s", link_peer_text(s->link), err_text(why));
+    log_at(session_log(s), s->client ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO,
+           "%s let go: %s", link_peer_text(s->link), err_text(why));
     link_destroy(s->link);
     s->link = NULL;
     loop_timer_disarm(s->bound);

@@ -35,6 +35,7 @@ struct session {
     struct event *bound; // of GREETED and ORPHANED
     struct event *over;  // ends the session from the loop, outside of all callbacks
     char *address;
+    bool client;  // says of itself that it only asks
     uint64_t ask; // GREETED: the question that is put to a launcher; 0: none
 };
 

@@ -64,6 +64,7 @@ struct job {
     struct strv findings; // of pods, that were told
     uint64_t stop_ms;     // when STOP was sent
     uint64_t printed;     // bytes of output that came
+    uint64_t printed_before; // in the attempts before
     uint64_t drained; // of it and of output_passed(), when the drain's timer was armed
 
     struct event *wait_timer;   // bound of discover and connect, of prepare, of start

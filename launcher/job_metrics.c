@@ -87,8 +87,8 @@ static void put_ranks(const struct job *j, struct buf *out)
                  started);
     promtext_one(out, "muster_ranks_ended", PROMTEXT_GAUGE, "Of them have ended.",
                  j->at != NULL ? j->at->exited : 0);
-    promtext_one(out, "muster_attempt_output_bytes", PROMTEXT_GAUGE,
-                 "Bytes that ranks of the attempt printed.", (double)j->printed);
+    promtext_one(out, "muster_output_bytes_total", PROMTEXT_COUNTER,
+                 "Bytes that ranks printed.", (double)(j->printed_before + j->printed));
 }
 
 static void put_source(const struct job *j, struct buf *out)

@@ -199,6 +199,7 @@ void job_muster_next(struct job *j)
     j->at = job_attempt_create(j, before->number + 1);
     job_attempt_destroy(before);
     j->run_ms = 0;
+    j->printed_before += j->printed;
     j->printed = 0;
     events_write(
         j->conf.events, "attempt",

@@ -6,7 +6,7 @@
 #include "common/mem.h"
 
 struct job_stats {
-    uint64_t cause_ms; // of the stop that lasts, or of the restart; 0: none
+    uint64_t cause_ms; // of the outage that lasts; 0: none (no clock is at 0)
     uint64_t restarts[JOB_STATS_CAUSES];
     struct job_stats_times stopping, recovery;
 };

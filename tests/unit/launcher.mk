@@ -32,3 +32,7 @@ check_PROGRAMS += tests/unit/test_writer
 TESTS += tests/unit/test_writer
 tests_unit_test_writer_SOURCES = %D%/test_writer.c
 tests_unit_test_writer_LDADD = $(LAUNCHER_TEST_LIBS)
+check_PROGRAMS += tests/unit/test_status
+TESTS += tests/unit/test_status
+tests_unit_test_status_SOURCES = %D%/test_status.c
+tests_unit_test_status_LDADD = $(LAUNCHER_TEST_LIBS)
