@@ -82,11 +82,13 @@ page() {
   wait_for 10 eval 'ask train-1 status 2>&1 | grep -q "no job"'
 }
 
-@test "an operator drains and replaces: the job waits for another agent, says so, and goes on" {
-  start_job 2 --on-failure restart --healthy 0 --orphan-grace 2 --link-grace 1 --status 7900
-  run -0 ask train-0 drain train-1.train
-  [[ $output == *'is drained: attempt 1 goes on'* ]]
-  [ "$(json 's["state"], s["members"][1]["state"]')" = 'run leaves' ]
+# next N: attempt N runs.
+next() { wait_for 30 ranks_running $((4 * $1)); }
+member_is() { [ "$(json 's["members"][1]["state"]')" = "$1" ]; }
+metric() { page /metrics | tr -d '\r' | grep -qxF "$1"; }
+
+@test "an operator replaces and drains: the job waits for another agent, says so, and goes on" {
+  start_job 3 --on-failure restart --healthy 0 --orphan-grace 2 --link-grace 1 --status 7900
   run -0 ask train-1 replace train-1 --reason $'bad\tGPU 3'
   [[ $output == *'attempt 1 ends, and attempt 2 waits'* ]]
   wait_for 30 is_state muster
@@ -95,7 +97,44 @@ page() {
   [[ $output == *'waiting  attempt 2 waits for train-1'* ]]
   "$podbox" replace train-1
   "$podbox" exec train-1 -d "$musterd"
+  next 2
+  metric 'muster_restarts_total{cause="loss"} 1'
+  metric 'muster_recovery_seconds_count 1'
+  metric 'muster_agents_total 3'
+
+  run -0 ask train-0 drain train-1.train
+  [[ $output == *'is drained: attempt 2 goes on'* ]]
+  [ "$(json 's["state"], s["members"][1]["state"], s["members"][1]["agents"]')" = 'run leaves 2' ]
+  kill -KILL "$(pids_of train-0 'tests/mpi/hang$' 'muster run' | head -1)"
+  wait_for 30 is_state muster
+  "$podbox" cut train-1 # the same agent, on another link, is not taken
+  wait_for 20 eval 'ask train-0 status | grep -q "train-1.train .* lost "'
+  "$podbox" heal train-1
+  wait_for 30 member_is leaves
+  kill -KILL "$(pids_of train-1 'musterd$' | head -1)"
+  "$podbox" exec train-1 -d "$musterd"
   ends_within 60 "$job"
   [ "$code" = 0 ]
   grep -q 'attempt 1 failed after .*member train-1.*was replaced by an operator: bad GPU 3' "$out"
+  grep -q 'attempt 2 failed after .*signal 9' "$out"
+}
+
+@test "a leaf of a tree asks, again and again; a launcher that stopped, or is gone, is named" {
+  agents_up 3
+  lead timeout 100 "$muster" run --pods 'train-[0-2].train' --slots 1 --fanout 1 \
+    --orphan-grace 30 "$mpi/hang" >"$out" 2>&1 3>&- &
+  job=$!
+  wait_for 60 ranks_running 3
+  local launcher watched=$BATS_TEST_TMPDIR/watched
+  launcher=$(pids_of train-0 'launcher/muster run' '^[0-9]+ timeout')
+  ask train-2 status --watch --json >"$watched" 2>&1 3>&- &
+  local watcher=$!
+  wait_for 20 eval '[ "$(grep -c "\"state\":\"run\"" "$watched")" = 2 ]'
+  kill -STOP "$launcher"
+  wait_for 20 eval 'ask train-2 status 2>&1 | grep -qE "gave no answer|connection to its launcher is lost"'
+  kill -KILL "$launcher"
+  wait_for 20 eval 'ask train-0 status 2>&1 | grep -q "has lost its launcher"'
+  ends_within 20 "$watcher"
+  [[ $code == 1 || $code == 125 ]]
+  wait "$job" || true
 }
