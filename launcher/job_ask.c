@@ -60,13 +60,20 @@ static const char *why_not(const struct job *j)
     return NULL;
 }
 
-// One line without control characters.
+// One line without control characters, whole characters of UTF-8 or ASCII alone.
 static char *clean_reason(const char *text)
 {
-    char *s = xstrndup(text, REASON_MAX);
+    size_t n = strnlen(text, REASON_MAX);
+    while (text[n] != '\0' && n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
+        n--;
+    char *s = xstrndup(text, n);
+    json_t *valid = json_string(s);
     for (char *p = s; *p != '\0'; p++)
         if ((unsigned char)*p < 0x20 || *p == 0x7f)
             *p = ' ';
+        else if (valid == NULL && (unsigned char)*p >= 0x80)
+            *p = '?';
+    json_decref(valid);
     return s;
 }
 

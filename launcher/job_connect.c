@@ -178,8 +178,11 @@ static void lose_one(struct job *j, uint32_t vertex, const char *why, bool gone)
     }
 }
 
-void job_member_lost(struct job *j, uint32_t vertex, const char *why, bool gone)
+void job_member_lost(struct job *j, uint32_t vertex, const char *why, bool gone,
+                     uint64_t silent_ms)
 {
+    if (j->state < JOB_CLOSE && group_at(&j->group, vertex)->state == GROUP_ATTACHED)
+        job_stats_loss(j->stats, silent_ms);
     for (uint32_t v = 1; v <= j->group.n; v++) // the vertex itself comes first
         if (tree_contains(&j->tree, vertex, v))
             lose_one(j, v, why, gone && v == vertex);
@@ -236,8 +239,10 @@ static void on_missing(void *arg, uint32_t vertex, const struct err *why, bool f
 
 static void on_lost(void *arg, uint32_t vertex, const struct err *why)
 {
-    job_member_lost(arg, vertex, err_text(why),
-                    why->kind != NULL && strcmp(why->kind, "GONE") == 0);
+    struct job *j = arg;
+    job_member_lost(j, vertex, err_text(why),
+                    why->kind != NULL && strcmp(why->kind, "GONE") == 0,
+                    branch_silent_ms(j->branch, vertex));
 }
 
 // A member whose link is reset may come back: the user hears of it only in the events.

@@ -113,7 +113,9 @@ void job_roll_lost(struct job *j);
 // job_connect.c: the way to attached members.
 void job_connect_start(struct job *j);
 // gone: its agent has surely ended, and its ranks with it.
-void job_member_lost(struct job *j, uint32_t vertex, const char *why, bool gone);
+// silent_ms: for how long it had said nothing.
+void job_member_lost(struct job *j, uint32_t vertex, const char *why, bool gone,
+                     uint64_t silent_ms);
 // code: exit code that the reason stands for, 0: Muster's own.
 void job_member_missing(struct job *j, uint32_t vertex, const char *why, int code,
                         bool final);

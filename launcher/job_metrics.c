@@ -43,6 +43,9 @@ static void put_restarts(const struct job *j, struct buf *out)
     for (int c = 0; c < VERDICT_ORDER; c++) // of an order there is none
         promtext_sample(out, name, "cause", job_stats_cause(c),
                         (double)job_stats_restarts(j->stats, c));
+    put_times("muster_detection_seconds",
+              "From the last byte of a lost member to the word that it is lost.",
+              job_stats_detection(j->stats), out);
     put_times("muster_stop_seconds",
               "From the cause of a stop to the proofs that no rank is left.",
               job_stats_stopping(j->stats), out);

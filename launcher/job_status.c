@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/jsontext.h"
 #include "common/loop.h"
 #include "common/mem.h"
 #include "config.h"
@@ -41,15 +42,12 @@ static struct tally *count_ranks(const struct job *j, struct tally *all)
 
 static json_t *text(const char *s)
 {
-    json_t *t = s != NULL ? json_string(s) : NULL; // NULL, too: it is no UTF-8
-    if (t == NULL && s != NULL) {
-        CLEANUP_FREE char *plain = xstrdup(s);
-        for (char *p = plain; *p != '\0'; p++)
-            if ((unsigned char)*p >= 0x80)
-                *p = '?';
-        t = json_string(plain);
-    }
-    return t != NULL ? t : json_null();
+    BUF_AUTO quoted = BUF_INIT;
+    if (s == NULL)
+        return json_null();
+    jsontext_string(&quoted, s); // what is no UTF-8 becomes some
+    return json_loadb((const char *)buf_data(&quoted), buf_len(&quoted),
+                      JSON_DECODE_ANY, NULL);
 }
 
 static json_t *seconds(uint64_t ms)

@@ -280,7 +280,7 @@ static void on_lost_below(struct job *j, const struct frame *f)
     if (m != NULL && m->vertex > f->src && m->vertex <= j->group.n &&
         tree_contains(&j->tree, f->src, m->vertex)) {
         if (m->was_attached)
-            job_member_lost(j, m->vertex, m->why, m->gone);
+            job_member_lost(j, m->vertex, m->why, m->gone, m->silent_ms);
         else
             job_member_missing(j, m->vertex, m->why, m->code < 256 ? (int)m->code : 0,
                                m->final);

@@ -15,8 +15,8 @@ static void put_safe(struct buf *out, const char *text)
 {
     for (; *text != '\0'; text++) {
         unsigned char c = (unsigned char)*text;
-        char shown = (c < 0x20 && c != '\n') || c == 0x7f ? '?' : (char)c;
-        buf_append(out, &shown, 1);
+        bool bad = (c < 0x20 && c != '\n') || c == 0x7f;
+        buf_append(out, bad ? "?" : text, 1);
     }
 }
 
