@@ -12,6 +12,7 @@
 
 #include "agent/handoff.h"
 #include "agent/master_port.h"
+#include "agent/record.h"
 #include "agent/session.h"
 #include "agent/shell.h"
 #include "agent/warm.h"
@@ -43,6 +44,7 @@ struct agent {
     struct agent_child *children;
     struct master_port *ports;
     struct warm *warm;
+    struct records *records;
     struct handoff *handoff;
     struct event *sigchld;
     char *pmixd;
@@ -67,6 +69,11 @@ const char *agent_pmixd(const struct agent *a)
 struct warm *agent_warm(struct agent *a)
 {
     return a->warm;
+}
+
+struct records *agent_records(struct agent *a)
+{
+    return a->records;
 }
 
 struct handoff *agent_handoff(struct agent *a)
@@ -156,6 +163,22 @@ static struct session *new_session(struct agent *a)
     return h->session;
 }
 
+bool agent_is_held(const struct agent *a)
+{
+    const struct hold *h;
+    DL_FOREACH (a->sessions, h)
+        if (session_is_holding(h->session))
+            return true;
+    return false;
+}
+
+void agent_look_again(struct agent *a)
+{
+    struct hold *h;
+    DL_FOREACH (a->sessions, h)
+        session_look_again(h->session);
+}
+
 void agent_session_over(struct agent *a, struct session *s)
 {
     struct hold *h, *tmp;
@@ -166,8 +189,7 @@ void agent_session_over(struct agent *a, struct session *s)
         free(h);
     }
     session_destroy(s);
-    DL_FOREACH (a->sessions, h)
-        session_look_again(h->session);
+    agent_look_again(a);
     if (a->conf.once || (a->terminating && a->sessions == NULL))
         event_base_loopbreak(a->conf.base);
 }
@@ -184,11 +206,20 @@ bool agent_take_over(struct agent *a, struct session *s)
     return true;
 }
 
+void agent_depose_others(struct agent *a, const struct session *s)
+{
+    const struct hold *h;
+    DL_FOREACH (a->sessions, h)
+        if (session_is_rival(h->session, s))
+            session_depose(h->session);
+}
+
 bool agent_is_leaving(const struct agent *a, const struct session *s)
 {
     const struct hold *h;
     DL_FOREACH (a->sessions, h)
-        if (session_is_of(h->session, s) && session_is_leaving(h->session))
+        if ((session_is_of(h->session, s) || session_is_rival(h->session, s)) &&
+            session_is_leaving(h->session))
             return true;
     return false;
 }
@@ -279,6 +310,7 @@ struct agent *agent_create(const struct agent_conf *conf)
     a->ports = master_port_create();
     a->shells = shells_create(a);
     a->warm = warm_create(a);
+    a->records = records_create();
     struct handoff_conf files = {
         .base = conf->base, .log = conf->log, .dir = conf->run_dir, .keep = conf->keep};
     a->handoff = handoff_create(&files);
@@ -320,6 +352,7 @@ void agent_destroy(struct agent *a)
     event_free(a->sigchld);
     master_port_destroy(a->ports);
     shells_destroy(a->shells);
+    records_destroy(a->records);
     free(a->pmixd);
     free(a);
 }

@@ -20,6 +20,7 @@ struct keep;
 struct keyring;
 struct log;
 struct master_port;
+struct records;
 struct session;
 struct warm;
 
@@ -53,6 +54,7 @@ struct master_port *agent_master_port(struct agent *a);
 // Path of muster-pmixd, NULL when it is not installed.
 const char *agent_pmixd(const struct agent *a);
 struct warm *agent_warm(struct agent *a);
+struct records *agent_records(struct agent *a); // of jobs
 struct handoff *agent_handoff(struct agent *a);
 // Tell when a child ends; the entry is gone after the call. `gone` comes from the loop.
 typedef void (*agent_child_fn)(void *arg, int status);
@@ -67,11 +69,17 @@ size_t agent_kill_strays(struct agent *a);
 void agent_name_strays(const struct agent *a, struct strv *names);
 // Others of its job give way to this session; false when it is older than one of them.
 bool agent_take_over(struct agent *a, struct session *s);
-// Is another session of its job still about to end?
+// Its launcher commands the job now: sessions of other launchers end their ranks.
+void agent_depose_others(struct agent *a, const struct session *s);
+// Has another session of its job, of whatever launcher, still to end its ranks?
 bool agent_is_leaving(const struct agent *a, const struct session *s);
 // Each of its sessions in turn, until `fn` returns false.
 typedef bool (*agent_session_fn)(void *arg, struct session *s);
 void agent_each_session(struct agent *a, agent_session_fn fn, void *arg);
+// Ranks of a session that was to end them are gone: others may wait for that.
+void agent_look_again(struct agent *a);
+// Does a launcher command ranks here, or is it about to?
+bool agent_is_held(const struct agent *a);
 // A session is over (called by the session itself, last).
 void agent_session_over(struct agent *a, struct session *s);
 

@@ -14,13 +14,16 @@ agent_libagent_a_SOURCES = \
 	%D%/handoff_fsm.c %D%/handoff_fsm.h \
 	%D%/inner.c %D%/inner.h \
 	%D%/kit.c %D%/kit.h \
+	%D%/lead.c %D%/lead.h \
 	%D%/modex.c %D%/modex.h \
 	%D%/oom.c %D%/oom.h \
 	%D%/opts.c %D%/opts.h \
 	%D%/preflight.c %D%/preflight.h \
+	%D%/record.c %D%/record.h \
 	%D%/session.c %D%/session.h %D%/session_internal.h \
 	%D%/session_ask.c \
 	%D%/session_children.c \
+	%D%/session_claim.c \
 	%D%/shell.c %D%/shell.h \
 	%D%/warm.c %D%/warm.h
 agent_musterd_SOURCES = %D%/main.c

@@ -11,6 +11,7 @@
 
 #include "agent/agent.h"
 #include "agent/keeper_main.h"
+#include "agent/lead.h"
 #include "agent/opts.h"
 #include "common/log.h"
 #include "common/loop.h"
@@ -33,12 +34,18 @@ struct musterd {
     struct watch *watch; // NULL: no files are kept
     struct keep *keep;
     struct agent *agent;
+    struct lead *lead; // NULL: this agent leads none
+    int code;
     struct event *signals[3];
 };
 
 static void on_terminate(evutil_socket_t signo, short what, void *arg)
 {
     struct musterd *d = arg;
+    if (d->lead != NULL) {
+        lead_terminate(d->lead, (int)signo);
+        return;
+    }
     agent_terminate(d->agent, signo == SIGTERM  ? "SIGTERM"
                               : signo == SIGINT ? "SIGINT"
                                                 : "SIGHUP");
@@ -73,6 +80,13 @@ static int announce(int out, struct err *err)
         return 0;
     err_set_errno(err, errno, "--announce: nobody reads stdout");
     return -1;
+}
+
+static void on_lead_over(void *arg, int code)
+{
+    struct musterd *d = arg;
+    d->code = code;
+    event_base_loopbreak(d->base);
 }
 
 static int serve(struct musterd *d, struct err *err)
@@ -148,7 +162,17 @@ static int start(struct musterd *d, struct err *err)
         d->signals[i] = evsignal_new(d->base, to_end[i], on_terminate, d);
         event_add(d->signals[i], NULL);
     }
-    return serve(d, err);
+    if (serve(d, err) < 0)
+        return -1;
+    struct lead_conf lead = {.base = d->base,
+                             .log = d->log,
+                             .agent = d->agent,
+                             .argv = d->opts.launcher,
+                             .done = on_lead_over,
+                             .arg = d};
+    if (d->opts.lead)
+        d->lead = lead_create(&lead);
+    return 0;
 }
 
 static void tear_down(struct musterd *d)
@@ -156,6 +180,7 @@ static void tear_down(struct musterd *d)
     for (size_t i = 0; i < sizeof d->signals / sizeof *d->signals; i++)
         if (d->signals[i] != NULL)
             event_free(d->signals[i]);
+    lead_destroy(d->lead);
     agent_destroy(d->agent);
     keep_destroy(d->keep);
     watch_destroy(d->watch);
@@ -169,7 +194,6 @@ int main(int argc, char **argv)
 {
     struct musterd d = {0};
     ERR_AUTO err = ERR_INIT;
-    int code = 0;
     std_fill();
     if (argc > 1 && strcmp(argv[1], "keeper") == 0)
         return keeper_main(argc - 1, argv + 1);
@@ -190,8 +214,8 @@ int main(int argc, char **argv)
         event_base_dispatch(d.base);
     } else {
         fprintf(stderr, "musterd: %s\n", err_text(&err));
-        code = 125;
+        d.code = 125;
     }
     tear_down(&d);
-    return code;
+    return d.code;
 }

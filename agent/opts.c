@@ -10,7 +10,7 @@
 #include "common/mem.h"
 #include "hostfile/members.h"
 
-enum { KEY_ANNOUNCE = 0x100, KEY_NO_STANDBY, KEY_RUN_DIR };
+enum { KEY_ANNOUNCE = 0x100, KEY_NO_STANDBY, KEY_RUN_DIR, KEY_LEAD };
 
 static const struct argp_option options[] = {
     {"listen", 'l', "ADDRESS[:PORT]", 0,
@@ -22,6 +22,9 @@ static const struct argp_option options[] = {
      "With --stdio: say first where the frames begin; shells may print before", 0},
     {"no-standby", KEY_NO_STANDBY, NULL, 0,
      "Keep no PMIx server ready: saves memory, launches take longer", 0},
+    {"lead", KEY_LEAD, NULL, 0,
+     "Start the launcher (the command behind --), see it through, end with its code",
+     0},
     {"run-dir", KEY_RUN_DIR, "DIR", 0,
      "Leave the launcher's roll there for a muster-sidecar (default: /run/muster, "
      "where "
@@ -88,6 +91,21 @@ static int parse_listen(struct agent_opts *o, const char *text)
     return 0;
 }
 
+static void check(struct argp_state *state, const struct agent_opts *o)
+{
+    if (o->launcher != NULL && !o->lead)
+        argp_error(state,
+                   "what is '%s'? musterd takes options only, but for the launcher's "
+                   "command with --lead",
+                   o->launcher[0]);
+    if (o->lead && o->launcher == NULL)
+        argp_error(state,
+                   "--lead: which launcher? give musterd --lead -- muster run ...");
+    if (o->lead && o->stdio)
+        argp_error(state,
+                   "--lead and --stdio: an agent that a launcher starts leads none");
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct agent_opts *o = state->input;
@@ -106,9 +124,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_RUN_DIR: o->run_dir = arg; return 0;
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->files; return 0;
     case 'v': o->verbose = true; return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "what is '%s'? musterd takes options only", arg);
-        return 0;
+    case KEY_LEAD: o->lead = true; return 0;
+    case ARGP_KEY_ARGS: o->launcher = state->argv + state->next; return 0;
+    case ARGP_KEY_END: check(state, o); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -122,6 +140,7 @@ void agent_opts_parse(struct agent_opts *o, int argc, char **argv)
     const struct argp argp = {
         .options = options,
         .parser = parse,
+        .args_doc = "[-- LAUNCHER [ARG...]]",
         .doc =
             "The agent of Muster in each pod: starts and keeps ranks for a launcher.",
         .children = children};

@@ -12,6 +12,8 @@ struct agent_opts {
     const char *listen; // ADDRESS or ADDRESS:PORT as given
     struct sockaddr_storage addr;
     socklen_t addr_len;
+    bool lead;
+    char **launcher;     // --lead: its command, NULL-terminated; borrowed from argv
     const char *run_dir; // NULL: the default, where it is there
     struct write_opts files;
     bool stdio, announce, no_standby, verbose;

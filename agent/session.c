@@ -12,6 +12,7 @@
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
+#include "wire/claim.h"
 #include "wire/msg.h"
 
 // ---- frames up and down --------------------------------------------------------
@@ -43,6 +44,18 @@ static void up_attempt_msg(struct session *s, uint16_t kind, uint32_t attempt,
     struct frame f = {.kind = kind, .job = s->job, .term = s->term, .attempt = attempt};
     msg_pack(&f, &body, msg);
     session_up(s, &f);
+}
+
+void session_up_msg(struct session *s, uint16_t kind, const ProtobufCMessage *msg)
+{
+    up_attempt_msg(s, kind, 0, msg);
+}
+
+void session_drop_stale(struct session *s, const struct frame *f)
+{
+    log_debug(session_log(s),
+              "dropped %s of term %u, which does not hold here; %llu so far",
+              frame_kind_name(f->kind), f->term, (unsigned long long)++s->stale);
 }
 
 static void refuse_prepare(struct session *s, uint32_t attempt, const struct err *err)
@@ -93,6 +106,7 @@ static void wait_for_older(struct session *s, const struct frame *f, Muster__Pre
 
 void session_look_again(struct session *s)
 {
+    session_claim_look_again(s);
     if (s->pending != NULL && !agent_is_leaving(s->agent, s))
         begin_attempt(s, &s->pending_head, STEAL(s->pending));
 }
@@ -113,6 +127,8 @@ static void prepare(struct session *s, const struct frame *f)
     struct attempt *at = session_find_attempt(s, f->attempt);
     Muster__Prepare *m = msg_unpack(f, &muster__prepare__descriptor, &err);
     drop_older(s, f->attempt);
+    if (m != NULL)
+        session_claim_prepare(s, m);
     if (m == NULL)
         refuse_prepare(s, f->attempt, &err);
     else if (at != NULL)
@@ -148,10 +164,14 @@ static void local_frame(struct session *s, const struct frame *f)
     struct attempt *at = session_find_attempt(s, f->attempt);
     if (f->kind == FRAME_REATTACH)
         session_reattach(s, f);
-    else if (f->kind == FRAME_ROLL)
-        take_roll(s, f);
     else if (f->kind == FRAME_ANSWER)
         session_answer(s, f);
+    else if (session_claim_frame(s, f))
+        return;
+    else if (!s->granted)
+        session_drop_stale(s, f);
+    else if (f->kind == FRAME_ROLL)
+        take_roll(s, f);
     else if (f->kind == FRAME_PREPARE)
         prepare(s, f);
     else if (at != NULL)
@@ -187,7 +207,7 @@ static void attach(struct session *s, const struct frame *f)
 {
     Muster__Attach *m = msg_unpack(f, &muster__attach__descriptor, NULL);
     if (m == NULL || s->state != SESSION_GREETED || m->fanout == 0 || f->dst == 0 ||
-        f->dst > m->n_members) {
+        f->dst > m->n_members || strlen(m->job_key) > CLAIM_KEY_MAX) {
         log_warn(session_log(s), "dropped an ATTACH that makes no sense");
         msg_free(m);
         return;
@@ -209,6 +229,7 @@ static void attach(struct session *s, const struct frame *f)
     s->state = SESSION_ATTACHED;
     loop_timer_disarm(s->bound);
     session_dial_children(s);
+    session_claim_attached(s);
 }
 
 static int on_up(void *arg, const Muster__Hello *peer, struct err *err)
@@ -234,9 +255,10 @@ static void on_frame(void *arg, const struct frame *f)
         session_ask(s, f);
         return;
     }
+    if (f->kind == FRAME_CLAIM && s->state == SESSION_ATTACHED && f->job == s->job)
+        session_claim_raise(s, f->term);
     if (s->state != SESSION_ATTACHED || f->job != s->job || f->term != s->term) {
-        log_debug(session_log(s), "dropped %s of another job or term",
-                  frame_kind_name(f->kind));
+        session_drop_stale(s, f);
         return;
     }
     if (f->dst == TREE_ALL) {
@@ -269,6 +291,11 @@ static void abandon_all(struct session *s, bool grace, const char *why)
     struct running *r, *tmp;
     DL_FOREACH_SAFE (s->attempts, r, tmp)
         attempt_abandon(r->attempt, grace ? attempt_grace_ms(r->attempt) : 0, why);
+}
+
+void session_end_ranks(struct session *s, const char *why)
+{
+    abandon_all(s, false, why);
 }
 
 static void on_bound(evutil_socket_t fd, short what, void *arg)
@@ -313,7 +340,7 @@ static void on_down(void *arg, const struct err *why)
     }
     if (in_order || agent_conf(s->agent)->once) {
         s->state = SESSION_CLOSING;
-        abandon_all(s, false, "the launcher has gone");
+        session_end_ranks(s, "the launcher has gone");
     } else {
         s->state = SESSION_ORPHANED;
         if (s->attempts != NULL)
@@ -390,15 +417,36 @@ void session_destroy(struct session *s)
     free(s);
 }
 
-bool session_is_of(const struct session *s, const struct session *other)
+static bool is_of_job(const struct session *s, const struct session *other)
 {
     return s != other && s->attach != NULL && other->attach != NULL &&
            s->job == other->job;
 }
 
+static bool has_same_launcher(const struct session *s, const struct session *other)
+{
+    const ProtobufCBinaryData *a = &s->attach->launcher, *b = &other->attach->launcher;
+    return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
+}
+
+bool session_is_of(const struct session *s, const struct session *other)
+{
+    return is_of_job(s, other) && has_same_launcher(s, other);
+}
+
+bool session_is_rival(const struct session *s, const struct session *other)
+{
+    return is_of_job(s, other) && !has_same_launcher(s, other);
+}
+
 bool session_is_leaving(const struct session *s)
 {
-    return s->state == SESSION_CLOSING;
+    return s->attempts != NULL && (s->state == SESSION_CLOSING || !s->granted);
+}
+
+bool session_is_holding(const struct session *s)
+{
+    return s->attempts != NULL || (s->state == SESSION_ATTACHED && s->granted);
 }
 
 int session_compare(const struct session *a, const struct session *b)
@@ -447,6 +495,8 @@ void session_attempt_over(struct session *s, struct attempt *at)
         free(r);
     }
     attempt_destroy(at);
+    if (s->attempts == NULL)
+        agent_look_again(s->agent);
     session_over_when_idle(s);
 }
 

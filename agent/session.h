@@ -37,15 +37,24 @@ void session_stop(struct session *s, const char *why);
 // its links go without a word, kills its ranks and ends; until then the newer one prepares
 // nothing here, so that its READY is the proof.
 bool session_is_of(const struct session *s,
-                   const struct session *other); // the same job
+                   const struct session *other); // the same job and launcher
 // Negative: a is older, or a second one for the same vertex. 0: they can be there together
 // (a group that lists the agent twice).
 int session_compare(const struct session *a, const struct session *b);
 void session_give_way(struct session *s);
-bool session_is_leaving(
-    const struct session *s); // it gives way, or its launcher has gone
-// A session of the agent is over.
+// It gives way, or its launcher has gone, and not all of its ranks are gone yet.
+bool session_is_leaving(const struct session *s);
+// Its launcher is there and commands, or has left ranks that are not gone yet.
+bool session_is_holding(const struct session *s);
+// A session of the agent is over, or has no ranks any more.
 void session_look_again(struct session *s);
+
+// The launchers of a job are told apart by their incarnations; which of them commands, this
+// agent's record says (agent/record.h, session_claim.c).
+bool session_is_rival(const struct session *s,
+                      const struct session *other); // same job, another launcher
+// Another launcher commands now: ranks are killed, and the own launcher is told.
+void session_depose(struct session *s);
 
 // ---- for attempts -------------------------------------------------------------
 

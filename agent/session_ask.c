@@ -20,16 +20,28 @@ struct search {
     struct buf keys; // of all of them, for texts
 };
 
+// Of launchers of one job, that which commands it, and whose link is there.
+static bool is_better(const struct session *a, const struct session *b)
+{
+    return 2 * a->granted + (a->link != NULL) > 2 * b->granted + (b->link != NULL);
+}
+
 static bool look(void *arg, struct session *s)
 {
     struct search *q = arg;
     if (s->attach == NULL || s->state == SESSION_CLOSING)
         return true;
-    buf_printf(&q->keys, "%s%s", buf_len(&q->keys) > 0 ? ", " : "", s->attach->job_key);
+    bool known = q->found != NULL &&
+                 (session_is_of(q->found, s) || session_is_rival(q->found, s));
+    if (known && !is_better(s, q->found))
+        return true;
+    if (!known)
+        buf_printf(&q->keys, "%s%s", buf_len(&q->keys) > 0 ? ", " : "",
+                   s->attach->job_key);
     if (q->key[0] != '\0' && strcmp(q->key, s->attach->job_key) != 0)
         return true;
     q->found = s;
-    q->n++;
+    q->n += known ? 0 : 1;
     return true;
 }
 

@@ -24,7 +24,10 @@ struct session {
     struct tree tree;
     Muster__Attach *attach;
     uint64_t job;
-    uint32_t term;
+    uint32_t term;         // that the launcher has claimed; 0: it only looks so far
+    bool granted;          // it commands here: attempts are its
+    bool grant_due;        // GRANT waits until the ranks of others are gone
+    uint64_t stale;        // frames that were dropped
     struct branch *branch; // NULL: no children
     struct inner inner;    // what the branch dials with
     struct running *attempts;
@@ -48,6 +51,24 @@ struct attempt *session_find_attempt(struct session *s, uint32_t number);
 // Ends a session that nothing holds: no attempt, no link above, and no child that still
 // has to hear BYE (else it would take itself for an orphan).
 void session_over_when_idle(struct session *s);
+
+// Kills its ranks; the session goes on while its link does.
+void session_end_ranks(struct session *s, const char *why);
+void session_up_msg(struct session *s, uint16_t kind, const ProtobufCMessage *msg);
+// Of a launcher that does not command here, or of another job: counted, told once.
+void session_drop_stale(struct session *s, const struct frame *f);
+
+// session_claim.c: who commands.
+// After ATTACH: RECORD goes up, and the answer to the claim that the ATTACH is.
+void session_claim_attached(struct session *s);
+// CLAIM, RECORD, DONE; false: it is another frame.
+bool session_claim_frame(struct session *s, const struct frame *f);
+// CLAIM, with the term that holds from now on for the launcher's frames.
+void session_claim_raise(struct session *s, uint32_t term);
+// PREPARE brings what is to remember.
+void session_claim_prepare(struct session *s, const Muster__Prepare *m);
+// GRANT, once it may be sent.
+void session_claim_look_again(struct session *s);
 
 // session_children.c: the vertices below.
 void session_dial_children(struct session *s);

@@ -150,7 +150,7 @@ static int start(struct run *r, struct err *err)
 {
     if (open_streams(r, err) < 0)
         return -1;
-    r->events = events_open(r->opts.events, r->log, err);
+    r->events = events_open(r->opts.events, r->opts.job != NULL, r->log, err);
     if (r->events == NULL)
         return -1;
     tell_source(r);

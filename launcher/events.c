@@ -38,7 +38,8 @@ static int put_behind(struct events *e, const char *path, struct err *err)
     return e->spool != NULL ? 0 : -1;
 }
 
-struct events *events_open(const char *path, struct log *log, struct err *err)
+struct events *events_open(const char *path, bool go_on, struct log *log,
+                           struct err *err)
 {
     struct events *e = xcalloc(1, sizeof *e);
     e->fd = -1;
@@ -47,10 +48,9 @@ struct events *events_open(const char *path, struct log *log, struct err *err)
     if (path == NULL)
         return e;
     // A FIFO without a reader is refused, and one with a slow reader not waited for.
-    int flags =
-        O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-    e->fd =
-        strcmp(path, "-") == 0 ? fcntl(2, F_DUPFD_CLOEXEC, 3) : open(path, flags, 0666);
+    int flags = O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    e->fd = strcmp(path, "-") == 0 ? fcntl(2, F_DUPFD_CLOEXEC, 3)
+                                   : open(path, flags | (go_on ? 0 : O_TRUNC), 0666);
     if (e->fd < 0)
         err_set_errno(err, errno, "--events %s", path);
     if (e->fd >= 0 && put_behind(e, path, err) == 0)

@@ -6,6 +6,7 @@
 #define MUSTER_LAUNCHER_EVENTS_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "common/err.h"
 
@@ -14,7 +15,9 @@ struct events;
 
 // Truncates or makes the file; "-" is stderr. path NULL: a log that drops everything.
 // `log` (borrowed) is told when it cannot be written any more.
-struct events *events_open(const char *path, struct log *log, struct err *err);
+// go_on: lines that are there stay, as they are of the same job.
+struct events *events_open(const char *path, bool go_on, struct log *log,
+                           struct err *err);
 void events_close(struct events *e);
 // Takes over `fields` (an object or NULL).
 void events_write(struct events *e, const char *name, json_t *fields);

@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "common/httpd.h"
 #include "common/log.h"
@@ -33,7 +32,7 @@ struct frame job_frame(const struct job *j, uint16_t kind, uint32_t dst)
 {
     return (struct frame){.kind = kind,
                           .job = j->id,
-                          .term = 1,
+                          .term = j->term,
                           .attempt = j->at->number,
                           .src = 0,
                           .dst = dst};
@@ -75,6 +74,7 @@ static void enter_prepare(struct job *j)
         job_muster_next(j);
     j->at->prepare =
         job_plan_prepare(j->roll, &j->map, j->opts, j->at->nspace, j->reason);
+    j->at->prepare->progress = job_claim_progress(j);
     job_add_ranks(j, NULL, &j->map);
     job_coll_start(j);
     job_names_start(j);
@@ -91,6 +91,7 @@ static void enter_start(struct job *j)
     Muster__Go go = MUSTER__GO__INIT;
     go.master_address = j->at->prepare->positions[0]->address;
     go.master_port = j->at->master_port;
+    j->began = true;
     job_wait_begin(j);
     job_send(j, FRAME_GO, TREE_ALL, &go.base);
 }
@@ -105,11 +106,11 @@ static void send_stop(struct job *j, uint32_t grace_ms)
 
 static void enter_run(struct job *j)
 {
-    bool first = j->at->number == 1;
     job_wait_end(j);
     j->run_ms = loop_now_ms();
-    if (first && j->opts->timeout_ms > 0)
+    if (j->opts->timeout_ms > 0 && !j->timed)
         loop_timer_arm(j->run_timer, j->opts->timeout_ms);
+    j->timed = true;
     job_input_start(j);
 }
 
@@ -161,6 +162,7 @@ static void enter_close(struct job *j)
 {
     job_wait_end(j);
     job_roll_end(j);
+    job_claim_tell_end(j);
     if (j->branch != NULL)
         branch_close(j->branch);
     loop_timer_arm(j->stop_timer, CLOSE_BOUND_MS);
@@ -202,6 +204,7 @@ static void enter(struct job *j)
 {
     switch (j->state) {
     case JOB_CONNECT: enter_connect(j); break;
+    case JOB_CLAIM: job_claim_begin(j); break;
     case JOB_MUSTER: job_muster_begin(j); break;
     case JOB_PREPARE: enter_prepare(j); break;
     case JOB_START: enter_start(j); break;
@@ -317,9 +320,7 @@ struct job *job_create(const struct job_conf *conf, struct err *err)
     j->conf = *conf;
     j->opts = conf->opts;
     j->local = conf->opts->source.kind == SOURCE_LOCAL;
-    while (j->id == 0 && getrandom(&j->id, sizeof j->id, 0) != sizeof j->id)
-        ;
-    j->key = xasprintf("%016llx", (unsigned long long)j->id);
+    job_claim_name(j);
     j->policy = policy_create(&conf->opts->policy);
     j->begun_ms = j->state_ms = loop_now_ms();
     j->stats = job_stats_create();
@@ -346,6 +347,7 @@ void job_destroy(struct job *j)
     if (j->local_agent > 0)
         local_agent_end(j->local_agent);
     job_roll_end(j);
+    job_claim_destroy(j);
     input_destroy(j->input);
     output_destroy(j->output);
     job_attempt_destroy(j->at);

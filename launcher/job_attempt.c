@@ -11,7 +11,8 @@ struct job_attempt *job_attempt_create(const struct job *j, uint32_t number)
 {
     struct job_attempt *at = xcalloc(1, sizeof *at);
     at->number = number;
-    at->nspace = xasprintf("muster-%s-%u", j->key, number);
+    at->nspace =
+        xasprintf("muster-%016llx-%u-%u", (unsigned long long)j->id, j->term, number);
     at->seats = xcalloc(j->group.n, sizeof *at->seats);
     return at;
 }

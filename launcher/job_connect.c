@@ -139,7 +139,8 @@ static void tell_loss(struct job *j, uint32_t member, const char *why)
                  why);
         return;
     }
-    if (j->state == JOB_CONNECT && j->opts->policy.on_failure == POLICY_RESTART)
+    bool early = j->state == JOB_CONNECT || j->state == JOB_CLAIM;
+    if (early && j->opts->policy.on_failure == POLICY_RESTART)
         return; // it is dialed again, within --wait
     if (j->state >= JOB_STOP && !job_settling(j)) {
         log_warn(j->conf.log, "member %s was lost while its ranks were stopped: %s",
@@ -162,6 +163,7 @@ static void lose_one(struct job *j, uint32_t vertex, const char *why, bool gone)
         return;
     m->state = GROUP_LOST;
     group_set_why(m, why);
+    job_claim_lost(j, vertex);
     events_write(j->conf.events, "lost",
                  json_pack("{s:s, s:s, s:s}", "member", m->member->name, "address",
                            m->address, "why", why));
@@ -275,11 +277,12 @@ void job_connect_start(struct job *j)
                                           on_lost,      on_broken,   on_resumed};
     ERR_AUTO err = ERR_INIT;
     j->at = job_attempt_create(j, 1);
-    j->roll = roll_create(j->key, 1, &j->group.members);
+    j->roll = roll_create(j->key, j->term, &j->group.members);
     j->roll->pods =
         j->opts->source.kind == SOURCE_DNS || j->opts->source.kind == SOURCE_PODS;
     j->attach = job_plan_attach(j->roll, &j->group.members, j->opts);
     j->attach->via = STEAL(j->via_msg);
+    job_claim_create(j);
     j->tree = (struct tree){.vertices = j->group.n + 1, .fanout = j->opts->fanout};
     struct branch_conf conf = {.link = {.base = j->conf.base,
                                         .keys = j->conf.keys,
@@ -289,7 +292,7 @@ void job_connect_start(struct job *j)
                                .tree = j->tree,
                                .attach = j->attach,
                                .job = j->id,
-                               .term = 1,
+                               .term = j->term,
                                .via = j->via};
     j->branch = branch_create(&conf, &ops, j);
     if (j->local && adopt_local(j, 1, &err) < 0)

@@ -1,18 +1,21 @@
 // The states of a job, as a table. Pure.
 //
-//   DISCOVER --found--> CONNECT --connected--> PREPARE --ready--> START --started--> RUN
+//   DISCOVER --found--> CONNECT --connected--> CLAIM --claimed--> PREPARE
+//   PREPARE --ready--> START --started--> RUN
 //   RUN --ended--> STOP --stopped--> DRAIN --drained--> CLOSE --closed--> DONE
 //   STOP --again--> MUSTER --mustered--> PREPARE (of the next attempt)
-// A cause (a failure, a signal, a time-out) leads from DISCOVER and CONNECT to CLOSE,
+// A cause (a failure, a signal, a time-out) leads from DISCOVER, CONNECT and CLAIM to CLOSE,
 // and from PREPARE, START and RUN to STOP: there ranks may exist, and each agent has to
 // prove that none is left. In MUSTER there are none: a cause leads to DRAIN, as output of
-// the attempt before may still be on its way.
+// the attempt before may still be on its way. Whose job it is not (it is done, or another
+// launcher's) leaves from wherever it is to CLOSE, and touches nothing.
 #ifndef MUSTER_LAUNCHER_JOB_FSM_H
 #define MUSTER_LAUNCHER_JOB_FSM_H
 
 enum job_state {
     JOB_DISCOVER, // a source looks for the members
     JOB_CONNECT,  // links are dialed and attached
+    JOB_CLAIM,    // agents say who commands the job, and grant it
     JOB_MUSTER, // no rank runs; the positions' members are gathered for the next attempt
     JOB_PREPARE, // agents resolve the program and register the ranks
     JOB_START,   // GO was sent, ranks are forked
@@ -27,6 +30,8 @@ enum job_state {
 enum job_event {
     JOB_EV_FOUND,
     JOB_EV_CONNECTED,
+    JOB_EV_CLAIMED,
+    JOB_EV_LEAVE, // the job is done already, or another launcher has it
     JOB_EV_READY,
     JOB_EV_STARTED,
     JOB_EV_ENDED,

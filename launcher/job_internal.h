@@ -27,10 +27,12 @@ struct job {
     struct job_conf conf;
     const struct opts *opts;
     enum job_state state;
+    uint32_t term; // in its frames
     unsigned interrupts;
     struct verdict verdict;
     uint64_t id;
-    char *key; // of the job: the id in hexadecimal
+    char *key;               // of the job
+    struct job_claim *claim; // NULL: nobody else can know the key
 
     struct source *source;
     struct follow *follow; // of a hostfile, instead of the source
@@ -53,6 +55,8 @@ struct job {
     struct strv history; // why attempts before it ended, a text each
     char *reason;        // the last of these causes; NULL: this is the first attempt
     int reason_code;     // its exit code
+    bool began;          // GO was sent, for some attempt
+    bool timed;          // --timeout counts
     bool crowded;        // was told: spawned ranks found no free slots
     bool gave_up;        // output that was not written in time
     uint64_t run_ms;     // when all ranks of this attempt had been started; 0: not yet
@@ -120,6 +124,21 @@ void job_member_lost(struct job *j, uint32_t vertex, const char *why, bool gone,
 void job_member_missing(struct job *j, uint32_t vertex, const char *why, int code,
                         bool final);
 void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *hello);
+
+// job_claim.c: who commands. Without a stable key nothing is claimed, and CLAIM passes by.
+// The key and all that depends on it.
+void job_claim_name(struct job *j);
+void job_claim_create(struct job *j); // once the group is whole
+void job_claim_destroy(struct job *j);
+void job_claim_begin(struct job *j);
+// RECORD, GRANT, DENY.
+void job_claim_frame(struct job *j, const struct frame *f);
+void job_claim_lost(struct job *j, uint32_t vertex);
+char *job_claim_text(const struct job *j); // what it waits for; caller frees
+// What agents remember from the next PREPARE on; NULL: nothing. Free with msg_free.
+Muster__Progress *job_claim_progress(const struct job *j);
+// The job closes: agents are told how it ended, where it did and is ours.
+void job_claim_tell_end(struct job *j);
 
 // job_wait.c: bounds of the states before RUN and of MUSTER, and what is waited for there.
 void job_wait_create(struct job *j);

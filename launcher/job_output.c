@@ -70,6 +70,8 @@ void job_output_lost(struct job *j, const char *why)
 void job_output_start(struct job *j)
 {
     static const struct output_ops ops = {on_credit, on_drained, on_broken};
-    j->output = output_create(j->conf.base, j->conf.places, j->at->nranks,
-                              &j->opts->output, &ops, j);
+    struct output_style style = j->opts->output;
+    style.go_on = j->reason != NULL; // another launcher's attempts were before
+    j->output =
+        output_create(j->conf.base, j->conf.places, j->at->nranks, &style, &ops, j);
 }

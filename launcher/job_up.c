@@ -326,7 +326,7 @@ static void forward(struct job *j, const struct frame *f)
 // What belongs to the attempt: nothing of it is heard before it was prepared.
 static void attempt_frame(struct job *j, const struct frame *f, struct group_member *m)
 {
-    if (j->at->prepare == NULL || f->attempt != j->at->number) {
+    if (j->at->prepare == NULL || f->term != j->term || f->attempt != j->at->number) {
         log_debug(j->conf.log, "dropped %s of another attempt",
                   frame_kind_name(f->kind));
         return;
@@ -362,6 +362,8 @@ void job_up_frame(void *arg, const struct frame *f)
         on_lost_below(j, f);
     else if (f->kind == FRAME_ASK)
         job_ask(j, f);
+    else if (f->kind == FRAME_RECORD || f->kind == FRAME_GRANT || f->kind == FRAME_DENY)
+        job_claim_frame(j, f);
     else
         attempt_frame(j, f, group_at(&j->group, f->src));
 }

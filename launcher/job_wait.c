@@ -20,6 +20,8 @@ static char *waiting_text(const struct job *j)
     uint32_t want = j->opts->members > j->group.n ? j->opts->members : j->group.n;
     if (j->state == JOB_MUSTER)
         return job_muster_text(j);
+    if (j->state == JOB_CLAIM)
+        return job_claim_text(j);
     buf_printf(&text, "members %u/%u found, %u connected", group_found(&j->group), want,
                group_attached(&j->group));
     if (j->state > JOB_CONNECT) {

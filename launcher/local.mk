@@ -19,6 +19,7 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/job.c %D%/job.h %D%/job_internal.h \
 	%D%/job_ask.c \
 	%D%/job_attempt.c %D%/job_attempt.h \
+	%D%/job_claim.c \
 	%D%/job_coll.c \
 	%D%/job_connect.c \
 	%D%/job_discover.c \

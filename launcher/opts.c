@@ -13,6 +13,7 @@
 #include "hostfile/source_opts.h"
 #include "launcher/foreign_opts.h"
 #include "launcher/input.h"
+#include "wire/claim.h"
 #include "wire/tree.h"
 
 #ifdef HAVE_PMIX
@@ -24,6 +25,9 @@
 enum {
     KEY_PPN = 0x100,
     KEY_OVERSUBSCRIBE,
+    KEY_JOB,
+    KEY_RERUN,
+    KEY_ADOPT,
     KEY_KEY,
     KEY_EVENTS,
     KEY_WDIR,
@@ -97,6 +101,18 @@ static const struct argp_option options[] = {
      4},
     {"replace-timeout", KEY_REPLACE_TIMEOUT, "SECONDS", 0,
      "How long a restart waits for lost members and their replacements (default: 600)",
+     4},
+    {"job", KEY_JOB, "KEY", 0,
+     "Name of the job: a launcher that comes with the same one goes on from where this "
+     "one "
+     "was (default: a new one for each run)",
+     4},
+    {"rerun", KEY_RERUN, NULL, 0,
+     "With --job: begin the job anew, though it is done or has come far", 4},
+    {"adopt", KEY_ADOPT, NULL, 0,
+     "With --job: take it over without a majority of its last positions; only when it "
+     "is "
+     "sure that no other launcher has them",
      4},
     {"fanout", KEY_FANOUT, "K", 0, "Children of a vertex of the tree (default: 64)", 4},
     {"stdin", KEY_STDIN, "RANK|all|none", 0, "Who gets stdin (default: rank 0)", 5},
@@ -244,6 +260,17 @@ static void take_map_by(struct argp_state *state, struct opts *o, const char *te
     o->map.ppn = number(state, "--map-by ppr", k, 1, 65536);
 }
 
+static void take_job(struct argp_state *state, struct opts *o, const char *text)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789._:/-";
+    size_t n = strlen(text);
+    if (n == 0 || n > CLAIM_KEY_MAX || strspn(text, allowed) != n)
+        argp_error(state, "--job '%s': give 1 to %d letters, digits and . _ : / -",
+                   text, CLAIM_KEY_MAX);
+    o->job = text;
+}
+
 // "--host a:2 b:2 program": the second host would be the program.
 static void refuse_host(struct argp_state *state, const struct opts *o,
                         const char *program)
@@ -283,6 +310,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'N':
     case KEY_PPN: o->map.ppn = number(state, "--ppn", arg, 1, 65536); return 0;
     case KEY_OVERSUBSCRIBE: o->map.oversubscribe = true; return 0;
+    case KEY_JOB: take_job(state, o, arg); return 0;
+    case KEY_RERUN: o->rerun = true; return 0;
+    case KEY_ADOPT: o->adopt = true; return 0;
     case KEY_KEY: o->key = arg; return 0;
     case KEY_EVENTS: o->events = arg; return 0;
     case KEY_STATUS: take_status(state, o, arg); return 0;
@@ -369,6 +399,28 @@ static int check_via(const struct opts *o)
     return -1;
 }
 
+// Only agents that stay can remember a job.
+static int settle_job(struct opts *o)
+{
+    bool stay = o->source.kind != SOURCE_LOCAL && !o->via.ssh;
+    const char *option = o->rerun ? "--rerun" : "--adopt";
+    if (o->job != NULL && !stay)
+        fprintf(
+            stderr,
+            "muster run: --job %s: %s, and remember nothing; --job needs agents that "
+            "stay (musterd)\n",
+            o->job,
+            o->via.ssh ? "agents below sshd end with their launcher"
+                       : "without a source the agent ends with its launcher");
+    else if (o->job == NULL && getenv(CLAIM_LEAD_ENV) == NULL && (o->rerun || o->adopt))
+        fprintf(stderr, "muster run: %s: which job? give --job KEY with it\n", option);
+    else {
+        o->job = o->job == NULL && stay ? getenv(CLAIM_LEAD_ENV) : o->job;
+        return 0;
+    }
+    return -1;
+}
+
 int opts_parse(struct opts *o, int argc, char **argv, int *code)
 {
     const struct argp_child children[] = {
@@ -401,7 +453,7 @@ int opts_parse(struct opts *o, int argc, char **argv, int *code)
     argv[0] = name;
     error_t rc = argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_LONG_ONLY, NULL, o);
     if (rc == 0 && settle_source(o) == 0 && settle_members(o) == 0 &&
-        check_via(o) == 0 && check_restart(o) == 0)
+        check_via(o) == 0 && check_restart(o) == 0 && settle_job(o) == 0)
         return 0;
     *code = 125;
     opts_free(o);

@@ -19,6 +19,8 @@ struct opts {
     uint32_t members;          // how many the group has; 0: not said
     struct map_request map;
     struct via_opts via;
+    const char *job;            // --job, or what `musterd --lead` says; NULL: neither
+    bool rerun, adopt;          // --rerun, --adopt
     const char *key;            // --key: key ring directory; NULL: the default
     const char *events;         // --events
     const char *status;         // --status: where pages are served; NULL: nowhere

@@ -192,7 +192,8 @@ static bool to_file(struct output *o, uint32_t rank, unsigned stream,
     BUF_AUTO frame = BUF_INIT;
     if (*made && buf_len(b) == 0)
         return false;
-    writer_frame(&frame, rank, target, !*made, buf_data(b), buf_len(b));
+    writer_frame(&frame, rank, target, !*made && !o->style.go_on, buf_data(b),
+                 buf_len(b));
     sink_put(o->sinks[DIR], buf_data(&frame), buf_len(&frame), owed);
     *made = true;
     return true;

@@ -96,3 +96,29 @@ bool policy_judge(struct policy *p, const struct policy_failure *f, uint32_t *pa
     *pause_ms = pause_of(p);
     return true;
 }
+
+void policy_save(const struct policy *p, uint64_t now_ms, struct policy_past *past)
+{
+    *past = (struct policy_past){.ago_ms = xcalloc(p->nrestarts, sizeof *past->ago_ms),
+                                 .n = p->nrestarts,
+                                 .quick = p->quick,
+                                 .same = p->same,
+                                 .rank = p->rank,
+                                 .code = p->code};
+    for (uint32_t i = 0; i < p->nrestarts; i++)
+        past->ago_ms[i] = now_ms - p->restarts[i];
+}
+
+// A clock that has just begun makes these times wrap; their differences do not.
+void policy_restore(struct policy *p, uint64_t now_ms, const struct policy_past *past)
+{
+    uint32_t max = p->conf.max_restarts;
+    uint32_t skip = past->n > max ? past->n - max : 0;
+    p->nrestarts = past->n - skip;
+    for (uint32_t i = 0; i < p->nrestarts; i++)
+        p->restarts[i] = now_ms - past->ago_ms[skip + i];
+    p->quick = past->quick;
+    p->same = past->same;
+    p->rank = past->rank;
+    p->code = past->code;
+}

@@ -41,4 +41,16 @@ void policy_destroy(struct policy *p); // NULL-safe
 bool policy_judge(struct policy *p, const struct policy_failure *f, uint32_t *pause_ms,
                   struct err *why);
 
+// What it has seen so far, for the launcher that comes after this one.
+struct policy_past {
+    uint64_t *ago_ms; // of each restart, oldest first
+    uint32_t n;
+    uint32_t quick, same;
+    long rank;
+    int code;
+};
+void policy_save(const struct policy *p, uint64_t now_ms, // the caller frees ago_ms
+                 struct policy_past *past);
+void policy_restore(struct policy *p, uint64_t now_ms, const struct policy_past *past);
+
 #endif

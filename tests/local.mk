@@ -3,6 +3,7 @@ UNIT_LIBS = $(CRITERION_LIBS)
 include tests/unit/common.mk
 include tests/unit/hostfile.mk
 include tests/unit/wire.mk
+include tests/unit/claim.mk
 include tests/unit/agent.mk
 include tests/unit/launcher.mk
 include tests/unit/sidecar.mk

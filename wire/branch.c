@@ -132,11 +132,19 @@ static int on_up(void *arg, const Muster__Hello *peer, struct err *err)
     return 0;
 }
 
+// Who is there, and who commands, is said below PREPARE; it may have been on its way when
+// the term was raised, and holds.
+static bool is_of_branch(const struct branch *b, const struct frame *f)
+{
+    bool holds = f->term < b->conf.term && f->kind < FRAME_PREPARE;
+    return f->job == b->conf.job && (f->term == b->conf.term || holds);
+}
+
 static void on_frame(void *arg, const struct frame *f)
 {
     struct child *c = arg;
     struct branch *b = c->branch;
-    if (f->job != b->conf.job || f->term != b->conf.term) {
+    if (!is_of_branch(b, f)) {
         log_warn(b->conf.link.log, "dropped %s from %s: it is of another job or term",
                  frame_kind_name(f->kind), link_peer_text(c->link));
         return;
@@ -320,6 +328,11 @@ static void redial(struct child *c)
     c->backoff_ms = RETRY_FIRST_MS;
     if (member_of(c)->address[0] != '\0')
         loop_timer_arm(c->retry, 0);
+}
+
+void branch_set_term(struct branch *b, uint32_t term)
+{
+    b->conf.term = term;
 }
 
 void branch_redial(struct branch *b, uint32_t vertex)

@@ -56,6 +56,8 @@ void branch_adopt(struct branch *b, uint32_t vertex, int in, int out);
 // child that was lost is dialed until the branch ends. One whose program has ended, so it
 // seems (link_hung_up), is lost() first: it has another address, and is not waited for.
 void branch_redial(struct branch *b, uint32_t vertex);
+// The owner has another term now: it stands in what is sent from now on.
+void branch_set_term(struct branch *b, uint32_t term);
 // Down the tree: to every attached child for dst TREE_ALL, else towards dst. Returns -1
 // when the child on the way is not attached (the frame is dropped).
 int branch_send(struct branch *b, const struct frame *f);

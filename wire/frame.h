@@ -43,6 +43,10 @@ enum frame_kind {
     FRAME_LOST = 12, // u Lost: a vertex of the subtree cannot be reached or went away
     FRAME_REATTACH = 13,      // d Reattach: a vertex is dialed again
     FRAME_ROLL = 15,          // d Roll: members and seats, as they are now
+    FRAME_CLAIM = 16,         // d no body: the frame's term is claimed
+    FRAME_RECORD = 17,        // d no body: asks for u Record, which also follows ATTACH
+    FRAME_GRANT = 18,         // u no body: and no rank of a lower term is left here
+    FRAME_DENY = 19,          // u Record: another launcher has a term that is not lower
     FRAME_PREPARE = 20,       // d Prepare
     FRAME_READY = 21,         // u Ready
     FRAME_FAILED = 22,        // u Failed: prepare or start failed
@@ -52,6 +56,7 @@ enum frame_kind {
     FRAME_SIGNAL = 26,        // d Signal
     FRAME_STOP = 27,          // d Stop: end all ranks of the attempt
     FRAME_STOPPED = 28,       // u Stopped: the proof
+    FRAME_DONE = 29,          // d Done: to remember
     FRAME_OUTPUT = 30,        // u Output (bulk)
     FRAME_INPUT = 31,         // d Output (bulk), for stdin
     FRAME_CREDIT = 32,        // d and u Credit

@@ -4,6 +4,7 @@ wire_libwire_a_SOURCES = \
 	%D%/apps.c %D%/apps.h \
 	%D%/branch.c %D%/branch.h \
 	%D%/chan.c %D%/chan.h \
+	%D%/claim.c %D%/claim.h \
 	%D%/coll.c %D%/coll.h \
 	%D%/coll_route.c %D%/coll_route.h \
 	%D%/frame.c %D%/frame.h \

@@ -44,3 +44,13 @@ void msg_free(void *msg)
     if (msg != NULL)
         protobuf_c_message_free_unpacked(msg, &allocator);
 }
+
+void *msg_copy(const ProtobufCMessage *msg)
+{
+    BUF_AUTO body = BUF_INIT;
+    struct frame f = {0};
+    if (msg == NULL)
+        return NULL;
+    msg_pack(&f, &body, msg);
+    return msg_unpack(&f, msg->descriptor, NULL);
+}

@@ -14,5 +14,7 @@ void msg_pack(struct frame *f, struct buf *body, const ProtobufCMessage *msg);
 void *msg_unpack(const struct frame *f, const ProtobufCMessageDescriptor *type,
                  struct err *err);
 void msg_free(void *msg);
+// A copy that owns all that it points to; NULL of NULL. Free with msg_free.
+void *msg_copy(const ProtobufCMessage *msg);
 
 #endif

@@ -246,7 +246,7 @@ EOF
 @test "the event log has every state, as JSON lines" {
   "$muster" run -n 2 --events events true
   states=$(sed -n 's/.*"event":"state".*"to":"\([a-z]*\)".*/\1/p' events | tr '\n' ' ')
-  [ "$states" = "connect prepare start run stop drain close done " ]
+  [ "$states" = "connect claim prepare start run stop drain close done " ]
   [ "$(grep -c '"event":"exited"' events)" = 2 ]
   tail -1 events | grep -q '"event":"end","code":0'
 }

@@ -7,13 +7,26 @@
 // Where each event leads to; where none is written the state stays.
 static const enum job_state expected[JOB_STATES][JOB_EVENTS] = {
     [JOB_DISCOVER] = {[JOB_EV_FOUND] = JOB_CONNECT, [JOB_EV_CAUSE] = JOB_CLOSE},
-    [JOB_CONNECT] = {[JOB_EV_CONNECTED] = JOB_PREPARE, [JOB_EV_CAUSE] = JOB_CLOSE},
-    [JOB_MUSTER] = {[JOB_EV_MUSTERED] = JOB_PREPARE, [JOB_EV_CAUSE] = JOB_DRAIN},
-    [JOB_PREPARE] = {[JOB_EV_READY] = JOB_START, [JOB_EV_CAUSE] = JOB_STOP},
-    [JOB_START] = {[JOB_EV_STARTED] = JOB_RUN, [JOB_EV_CAUSE] = JOB_STOP},
-    [JOB_RUN] = {[JOB_EV_ENDED] = JOB_STOP, [JOB_EV_CAUSE] = JOB_STOP},
-    [JOB_STOP] = {[JOB_EV_STOPPED] = JOB_DRAIN, [JOB_EV_AGAIN] = JOB_MUSTER},
-    [JOB_DRAIN] = {[JOB_EV_DRAINED] = JOB_CLOSE},
+    [JOB_CONNECT] = {[JOB_EV_CONNECTED] = JOB_CLAIM, [JOB_EV_CAUSE] = JOB_CLOSE},
+    [JOB_CLAIM] = {[JOB_EV_CLAIMED] = JOB_PREPARE,
+                   [JOB_EV_CAUSE] = JOB_CLOSE,
+                   [JOB_EV_LEAVE] = JOB_CLOSE},
+    [JOB_MUSTER] = {[JOB_EV_LEAVE] = JOB_CLOSE,
+                    [JOB_EV_MUSTERED] = JOB_PREPARE,
+                    [JOB_EV_CAUSE] = JOB_DRAIN},
+    [JOB_PREPARE] = {[JOB_EV_LEAVE] = JOB_CLOSE,
+                     [JOB_EV_READY] = JOB_START,
+                     [JOB_EV_CAUSE] = JOB_STOP},
+    [JOB_START] = {[JOB_EV_LEAVE] = JOB_CLOSE,
+                   [JOB_EV_STARTED] = JOB_RUN,
+                   [JOB_EV_CAUSE] = JOB_STOP},
+    [JOB_RUN] = {[JOB_EV_LEAVE] = JOB_CLOSE,
+                 [JOB_EV_ENDED] = JOB_STOP,
+                 [JOB_EV_CAUSE] = JOB_STOP},
+    [JOB_STOP] = {[JOB_EV_LEAVE] = JOB_CLOSE,
+                  [JOB_EV_STOPPED] = JOB_DRAIN,
+                  [JOB_EV_AGAIN] = JOB_MUSTER},
+    [JOB_DRAIN] = {[JOB_EV_LEAVE] = JOB_CLOSE, [JOB_EV_DRAINED] = JOB_CLOSE},
     [JOB_CLOSE] = {[JOB_EV_CLOSED] = JOB_DONE},
 };
 
@@ -40,7 +53,7 @@ static enum job_state go(enum job_state s, const enum job_event *way, size_t n)
 Test(job_fsm, a_good_run_goes_from_found_to_closed)
 {
     static const enum job_event good[] = {
-        JOB_EV_FOUND, JOB_EV_CONNECTED, JOB_EV_READY,   JOB_EV_STARTED,
+        JOB_EV_FOUND, JOB_EV_CONNECTED, JOB_EV_CLAIMED, JOB_EV_READY, JOB_EV_STARTED,
         JOB_EV_ENDED, JOB_EV_STOPPED,   JOB_EV_DRAINED, JOB_EV_CLOSED};
     cr_assert_eq(go(JOB_DISCOVER, good, sizeof good / sizeof *good), JOB_DONE);
 }

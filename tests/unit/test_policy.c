@@ -1,5 +1,6 @@
 // Whether a failed attempt is followed by another, and when.
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "launcher/policy.h"
@@ -117,4 +118,35 @@ Test(policy, lost_pods_are_nobodys_own_failure)
     for (int i = 0; i < 10; i++)
         cr_assert(fails(p, (uint64_t)i, 10, -1, 125, NULL, &why));
     policy_destroy(p);
+}
+
+// Two of three restarts were used by the launcher before.
+Test(policy, the_next_launcher_goes_on_with_the_budget)
+{
+    struct policy_past past;
+    uint32_t pause = 0;
+    ERR_AUTO why = ERR_INIT;
+    struct policy *p = make(POLICY_RESTART, 3, 3);
+    cr_assert(fails(p, 90000, 10, -1, 1, NULL, NULL));
+    cr_assert(fails(p, 95000, 10, 4, 1, NULL, NULL));
+    policy_save(p, 100000, &past);
+    policy_destroy(p);
+    cr_assert_eq(past.n, 2);
+    cr_assert_eq(past.ago_ms[0], 10000);
+    cr_assert_eq(past.same, 1);
+    p = make(POLICY_RESTART, 3, 3);
+    policy_restore(p, 2000, &past); // on a machine that has just begun
+    cr_assert(fails(p, 3000, 10, 4, 1, &pause, NULL));
+    cr_assert_gt(pause, 1000); // the third quick one in a row
+    cr_assert(!fails(p, 4000, 10, -1, 1, NULL, &why));
+    cr_assert_not_null(strstr(err_text(&why), "--max-restarts"));
+    cr_assert(
+        fails(p, 2000 + WINDOW_MS - 10000, 10, -1, 1, NULL, NULL)); // one is forgotten
+    policy_destroy(p);
+    p = make(POLICY_RESTART, 1, 3);
+    policy_restore(p, 100000, &past); // fewer are allowed now
+    err_clear(&why);
+    cr_assert(!fails(p, 100001, 10, -1, 1, NULL, &why));
+    policy_destroy(p);
+    free(past.ago_ms);
 }

@@ -1,0 +1,307 @@
+// The launcher's side of a claim, through every transition.
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "common/mem.h"
+#include "wire/claim.h"
+
+enum { MEMBERS = 3 };
+
+static char train[] = "train", other[] = "other";
+static char *const argv[] = {train};
+static const uint8_t incarnations[MEMBERS][CLAIM_LAUNCHER_BYTES] = {{1}, {2}, {3}};
+static const struct claim_member members[MEMBERS] = {{"train-0", incarnations[0]},
+                                                     {"train-1", incarnations[1]},
+                                                     {"train-2", incarnations[2]}};
+
+static struct claim *make(bool rerun, bool adopt)
+{
+    struct claim_conf conf = {
+        .members = MEMBERS, .argv = argv, .argc = 1, .rerun = rerun, .adopt = adopt};
+    memset(conf.launcher, 'm', sizeof conf.launcher);
+    return claim_create(&conf);
+}
+
+// A record that holds what it points to.
+struct story {
+    Muster__Record record;
+    Muster__Progress progress;
+    Muster__RecordSeat seats[4];
+    Muster__RecordSeat *positions[4];
+    uint8_t launcher[CLAIM_LAUNCHER_BYTES];
+    char *argv[1];
+    char host[8], names[4][8], empty[1];
+};
+
+static void held(struct story *s, uint32_t term, char who)
+{
+    memset(s, 0, sizeof *s);
+    muster__record__init(&s->record);
+    memset(s->launcher, who, sizeof s->launcher);
+    strcpy(s->host, "train-9");
+    s->record.term = term;
+    s->record.launcher.len = sizeof s->launcher;
+    s->record.launcher.data = s->launcher;
+    s->record.host = s->host;
+}
+
+// Came to that attempt on `n` members "NAME-0" ... .
+static void came_to(struct story *s, uint32_t term, uint32_t attempt, char *program,
+                    size_t n, char name)
+{
+    held(s, term, 'x');
+    muster__progress__init(&s->progress);
+    s->progress.term = term;
+    s->progress.attempt = attempt;
+    s->argv[0] = program;
+    s->progress.n_argv = 1;
+    s->progress.argv = s->argv;
+    for (size_t i = 0; i < n; i++) {
+        muster__record_seat__init(&s->seats[i]);
+        strcpy(s->names[i], "train-0");
+        s->names[i][0] = name;
+        s->names[i][6] = (char)('0' + i);
+        s->seats[i].name = s->names[i];
+        s->seats[i].address = s->empty;
+        s->positions[i] = &s->seats[i];
+    }
+    s->progress.n_positions = n;
+    s->progress.positions = s->positions;
+    s->record.progress = &s->progress;
+}
+
+static void all_say(struct claim *c, const Muster__Record *m)
+{
+    for (uint32_t i = 0; i < MEMBERS; i++)
+        claim_record(c, i, m);
+}
+
+static void all_grant(struct claim *c, uint32_t term)
+{
+    for (uint32_t i = 0; i < MEMBERS; i++)
+        claim_granted(c, i, term);
+}
+
+static const Muster__Record blank = MUSTER__RECORD__INIT;
+
+Test(claim, all_blank_is_a_new_job_of_term_1_once_all_have_granted)
+{
+    struct claim *c = make(false, false);
+    claim_record(c, 0, &blank);
+    claim_record(c, 1, &blank);
+    cr_assert_eq(claim_judge(c, members), CLAIM_LOOKING); // not all are in
+    cr_assert(claim_answered(c, 1));
+    cr_assert(!claim_answered(c, 2));
+    claim_record(c, 2, &blank);
+    cr_assert_eq(claim_judge(c, members), CLAIM_ASKING);
+    cr_assert_eq(claim_term(c), 1);
+    cr_assert_null(claim_last(c));
+    cr_assert_eq(claim_granted(c, 0, 1), CLAIM_ASKING);
+    cr_assert_eq(claim_granted(c, 0, 1), CLAIM_ASKING); // twice is once
+    cr_assert_eq(claim_granted(c, 1, 1), CLAIM_ASKING);
+    cr_assert_eq(claim_granted(c, 2, 0), CLAIM_ASKING); // of another term
+    cr_assert_eq(claim_granted(c, 2, 1), CLAIM_REIGNS);
+    cr_assert_eq(claim_judge(c, members), CLAIM_REIGNS);
+    claim_destroy(c);
+}
+
+Test(claim, it_goes_on_from_the_attempt_that_came_furthest)
+{
+    struct claim *c = make(false, false);
+    struct story low, far, held_only;
+    came_to(&low, 1, 9, train, 3, 't');
+    came_to(&far, 2, 3, train, 3, 't');
+    held(&held_only, 5, 'x');
+    claim_record(c, 0, &low.record);
+    claim_record(c, 1, &far.record);
+    claim_record(c, 2, &held_only.record);
+    cr_assert_eq(claim_judge(c, members), CLAIM_ASKING);
+    cr_assert_eq(claim_term(c), 6);
+    cr_assert_eq(claim_last(c)->progress->attempt, 3);
+    cr_assert_eq(claim_seats(c), 3);
+    cr_assert_eq(claim_seats_held(c), 3);
+    claim_destroy(c);
+}
+
+Test(claim, a_member_that_is_lost_is_asked_again)
+{
+    struct claim *c = make(false, false);
+    all_say(c, &blank);
+    claim_lost(c, 1);
+    cr_assert_eq(claim_judge(c, members), CLAIM_LOOKING);
+    claim_record(c, 1, &blank);
+    cr_assert_eq(claim_judge(c, members), CLAIM_ASKING);
+    claim_granted(c, 0, 1);
+    claim_lost(c, 0);
+    claim_granted(c, 1, 1);
+    cr_assert_eq(claim_granted(c, 2, 1), CLAIM_ASKING);
+    cr_assert_eq(claim_granted(c, 0, 1), CLAIM_REIGNS);
+    claim_lost(c, 0);
+    cr_assert_eq(claim_state(c),
+                 CLAIM_REIGNS); // its next attempt needs it, not the claim
+    claim_destroy(c);
+}
+
+Test(claim, a_job_that_is_done_is_over_but_not_for_another_program_or_a_rerun)
+{
+    struct story s;
+    came_to(&s, 2, 3, train, 3, 'o');
+    s.progress.done = true;
+    s.progress.code = 7;
+    struct claim *c = make(false, false);
+    claim_record(c, 0, &blank);
+    claim_record(c, 1, &s.record);
+    claim_record(c, 2, &blank);
+    cr_assert_eq(claim_judge(c, members), CLAIM_OVER);
+    cr_assert_eq(claim_last(c)->progress->code, 7);
+    claim_destroy(c);
+    c = make(true, false);
+    all_say(c, &s.record);
+    cr_assert_eq(claim_judge(c, members), CLAIM_ASKING); // and no majority is asked for
+    cr_assert_null(claim_last(c));
+    claim_destroy(c);
+    s.argv[0] = other;
+    c = make(false, false);
+    all_say(c, &s.record);
+    cr_assert_eq(claim_judge(c, members), CLAIM_ASKING);
+    cr_assert_eq(claim_term(c), 3);
+    cr_assert_null(claim_last(c));
+    claim_destroy(c);
+}
+
+Test(claim, of_the_same_attempt_the_one_that_knows_its_end_counts)
+{
+    struct story running, done;
+    came_to(&running, 1, 2, train, 3, 't');
+    came_to(&done, 1, 2, train, 3, 't');
+    done.progress.done = true;
+    struct claim *c = make(false, false);
+    claim_record(c, 0, &running.record);
+    claim_record(c, 1, &done.record);
+    claim_record(c, 2, &running.record);
+    cr_assert_eq(claim_judge(c, members), CLAIM_OVER);
+    claim_destroy(c);
+}
+
+// Of 4 recorded positions these 3 members are, by name, 3 (t: same names) or none.
+Test(claim, half_of_the_positions_is_no_majority)
+{
+    struct story s;
+    struct claim *c = make(false, false);
+    BUF_AUTO missing = BUF_INIT;
+    came_to(&s, 1, 1, train, 4, 't');
+    s.seats[0].name = other; // 2 of 4
+    all_say(c, &s.record);
+    cr_assert_eq(claim_judge(c, members), CLAIM_SHORT);
+    cr_assert_eq(claim_term(c), 0);
+    cr_assert_eq(claim_seats_held(c), 2);
+    claim_name_missing(c, 1, &missing);
+    CLEANUP_FREE char *text = buf_steal_str(&missing);
+    cr_assert_str_eq(text, "other () and 1 more");
+    s.seats[0].incarnation.data = s.launcher; // its agent is here under another name
+    s.seats[0].incarnation.len = CLAIM_LAUNCHER_BYTES;
+    memcpy(s.launcher, incarnations[1], sizeof s.launcher);
+    claim_record(c, 0, &s.record);
+    all_say(c, &s.record);
+    cr_assert_eq(claim_judge(c, members), CLAIM_ASKING);
+    cr_assert_eq(claim_seats_held(c), 3);
+    claim_destroy(c);
+}
+
+// One of 5 had gone on with 3 when its launcher was lost, and only one agent knows: the others
+// may have gone on without these two.
+Test(claim, every_attempt_of_which_an_agent_tells_needs_a_majority)
+{
+    struct story all, some;
+    struct claim *c = make(false, false);
+    came_to(&all, 1, 1, train, 4, 't');
+    all.seats[0].name = all.seats[1].name = other; // 1 of 4
+    came_to(&some, 2, 2, train, 3, 't');
+    claim_record(c, 0, &some.record);
+    claim_record(c, 1, &all.record);
+    claim_record(c, 2, &blank);
+    cr_assert_eq(claim_judge(c, members), CLAIM_SHORT);
+    cr_assert_eq(claim_seats(c), 4);
+    cr_assert_eq(claim_seats_held(c), 1);
+    claim_record(c, 1, &some.record);
+    cr_assert_eq(claim_judge(c, members), CLAIM_ASKING);
+    claim_destroy(c);
+}
+
+Test(claim, short_of_a_majority_the_end_of_the_job_ends_the_wait_and_adopt_overrides)
+{
+    struct story s;
+    struct claim *c = make(false, false);
+    came_to(&s, 1, 1, train, 4, 'o');
+    all_say(c, &s.record);
+    cr_assert_eq(claim_judge(c, members), CLAIM_SHORT);
+    claim_lost(c, 2);
+    cr_assert_eq(claim_judge(c, members), CLAIM_SHORT); // not all records are in
+    s.progress.done = true;
+    all_say(c, &s.record);
+    cr_assert_eq(claim_judge(c, members), CLAIM_OVER);
+    claim_destroy(c);
+    s.progress.done = false;
+    c = make(false, true);
+    all_say(c, &s.record);
+    cr_assert_eq(claim_judge(c, members), CLAIM_ASKING);
+    cr_assert_eq(claim_last(c)->progress->attempt, 1);
+    claim_destroy(c);
+}
+
+Test(claim, a_rival_with_the_same_term_means_another_term_a_higher_one_the_end)
+{
+    struct claim *c = make(false, false);
+    struct story s;
+    all_say(c, &blank);
+    claim_judge(c, members);
+    claim_granted(c, 0, 1);
+    held(&s, 1, 'r');
+    cr_assert_eq(claim_denied(c, 1, &s.record), CLAIM_LOOKING);
+    cr_assert_eq(claim_denied(c, 2, &s.record), CLAIM_LOOKING);
+    cr_assert_eq(claim_granted(c, 1, 1), CLAIM_LOOKING);
+    cr_assert_eq(claim_judge(c, members), CLAIM_ASKING);
+    cr_assert_eq(claim_term(c), 2);
+    held(&s, 1, 'r');
+    cr_assert_eq(claim_denied(c, 1, &s.record), CLAIM_ASKING); // an old answer
+    held(&s, 3, 'r');
+    cr_assert_eq(claim_denied(c, 1, &s.record), CLAIM_DEPOSED);
+    cr_assert_eq(claim_rival(c)->term, 3);
+    held(&s, 9, 'q');
+    claim_denied(c, 0, &s.record);
+    claim_record(c, 0, &s.record);
+    all_grant(c, 2);
+    cr_assert_eq(claim_judge(c, members), CLAIM_DEPOSED); // for ever
+    cr_assert_eq(claim_rival(c)->term, 3);
+    claim_destroy(c);
+}
+
+Test(claim, who_reigns_is_deposed_by_any_rival)
+{
+    struct story s;
+    for (uint32_t term = 1; term <= 2; term++) {
+        struct claim *c = make(false, false);
+        all_say(c, &blank);
+        claim_judge(c, members);
+        all_grant(c, 1);
+        held(&s, 1, 'm'); // what it has itself, told once more
+        cr_assert_eq(claim_denied(c, 1, &s.record), CLAIM_REIGNS);
+        cr_assert_eq(claim_record(c, 1, &s.record), CLAIM_REIGNS);
+        held(&s, term, 'r');
+        cr_assert_eq(claim_denied(c, 1, &s.record), CLAIM_DEPOSED);
+        claim_destroy(c);
+    }
+    struct claim *c = make(false, false);
+    all_say(c, &blank);
+    claim_judge(c, members);
+    all_grant(c, 1);
+    held(&s, 2, 'r');
+    cr_assert_eq(claim_record(c, 0, &s.record), CLAIM_DEPOSED);
+    claim_destroy(c);
+}
+
+Test(claim, states_have_names)
+{
+    for (int s = 0; s < CLAIM_STATES; s++)
+        cr_assert_gt(strlen(claim_state_name((enum claim_state)s)), 0);
+}
