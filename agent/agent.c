@@ -224,6 +224,14 @@ bool agent_is_leaving(const struct agent *a, const struct session *s)
     return false;
 }
 
+void agent_each_session(struct agent *a, agent_session_fn fn, void *arg)
+{
+    const struct hold *h;
+    DL_FOREACH (a->sessions, h)
+        if (!fn(arg, h->session))
+            return;
+}
+
 static const struct link_ops *on_accept(void *arg, struct link *link, void **link_arg)
 {
     struct agent *a = arg;

@@ -73,6 +73,9 @@ bool agent_take_over(struct agent *a, struct session *s);
 void agent_depose_others(struct agent *a, const struct session *s);
 // Has another session of its job, of whatever launcher, still to end its ranks?
 bool agent_is_leaving(const struct agent *a, const struct session *s);
+// Each of its sessions in turn, until `fn` returns false.
+typedef bool (*agent_session_fn)(void *arg, struct session *s);
+void agent_each_session(struct agent *a, agent_session_fn fn, void *arg);
 // Ranks of a session that was to end them are gone: others may wait for that.
 void agent_look_again(struct agent *a);
 // Does a launcher command ranks here, or is it about to?

@@ -21,6 +21,7 @@ agent_libagent_a_SOURCES = \
 	%D%/preflight.c %D%/preflight.h \
 	%D%/record.c %D%/record.h \
 	%D%/session.c %D%/session.h %D%/session_internal.h \
+	%D%/session_ask.c \
 	%D%/session_children.c \
 	%D%/session_claim.c \
 	%D%/shell.c %D%/shell.h \

@@ -15,8 +15,6 @@
 #include "wire/claim.h"
 #include "wire/msg.h"
 
-enum { ATTACH_MS = 10000 }; // from the greeting to ATTACH
-
 // ---- frames up and down --------------------------------------------------------
 
 void session_up(struct session *s, const struct frame *f)
@@ -166,6 +164,8 @@ static void local_frame(struct session *s, const struct frame *f)
     struct attempt *at = session_find_attempt(s, f->attempt);
     if (f->kind == FRAME_REATTACH)
         session_reattach(s, f);
+    else if (f->kind == FRAME_ANSWER)
+        session_answer(s, f);
     else if (session_claim_frame(s, f))
         return;
     else if (!s->granted)
@@ -236,9 +236,11 @@ static int on_up(void *arg, const Muster__Hello *peer, struct err *err)
 {
     struct session *s = arg;
     s->address = xstrdup(link_local_address(s->link));
-    loop_timer_arm(s->bound, ATTACH_MS);
-    log_info(session_log(s), "%s %s from %s took hold", peer->role, peer->version,
-             link_peer_text(s->link));
+    loop_timer_arm(s->bound, SESSION_ATTACH_MS);
+    s->client = strcmp(peer->role, "client") == 0;
+    log_at(session_log(s), s->client ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO,
+           "%s %s from %s took hold", peer->role, peer->version,
+           link_peer_text(s->link));
     return 0;
 }
 
@@ -247,6 +249,10 @@ static void on_frame(void *arg, const struct frame *f)
     struct session *s = arg;
     if (f->kind == FRAME_ATTACH) {
         attach(s, f);
+        return;
+    }
+    if (f->kind == FRAME_ASK && s->state == SESSION_GREETED) {
+        session_ask(s, f);
         return;
     }
     if (f->kind == FRAME_CLAIM && s->state == SESSION_ATTACHED && f->job == s->job)
@@ -297,7 +303,7 @@ static void on_bound(evutil_socket_t fd, short what, void *arg)
     struct session *s = arg;
     if (s->state == SESSION_GREETED) {
         log_warn(session_log(s), "%s took hold and did not ATTACH within %d s: let go",
-                 link_peer_text(s->link), ATTACH_MS / 1000);
+                 link_peer_text(s->link), SESSION_ATTACH_MS / 1000);
         link_close(s->link);
         return;
     }
@@ -319,7 +325,8 @@ static void on_down(void *arg, const struct err *why)
     struct session *s = arg;
     uint64_t away = link_away_ms(s->link);
     bool in_order = why->kind != NULL && strcmp(why->kind, "CLOSED") == 0;
-    log_info(session_log(s), "%s let go: %s", link_peer_text(s->link), err_text(why));
+    log_at(session_log(s), s->client ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO,
+           "%s let go: %s", link_peer_text(s->link), err_text(why));
     link_destroy(s->link);
     s->link = NULL;
     loop_timer_disarm(s->bound);

@@ -1,6 +1,6 @@
 // One launcher's (or inner agent's) hold on this agent, from greeting to end.
 //
-// States: GREETED (link up, no ATTACH yet; bounded) -> ATTACHED (vertex known, children
+// States: GREETED (link up, no ATTACH yet; bounded; questions to a job are asked here) -> ATTACHED (vertex known, children
 // dialed) -> ORPHANED (the link was lost, and did not come back within the link grace:
 // ranks live on for the orphan grace, counted from the loss) or CLOSING (the link was closed
 // in order, or the job took hold anew: ranks are killed) -> over, when its attempts are. An

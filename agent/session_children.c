@@ -50,6 +50,7 @@ static void child_lost(struct session *s, uint32_t vertex, const struct err *why
     m.final = final;
     m.code = why->code > 0 ? (uint32_t)why->code : 0;
     m.gone = why->kind != NULL && strcmp(why->kind, "GONE") == 0;
+    m.silent_ms = attached ? branch_silent_ms(s->branch, vertex) : 0;
     up_msg(s, FRAME_LOST, s->vertex, &m.base);
 }
 

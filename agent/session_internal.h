@@ -9,6 +9,8 @@
 struct attempt;
 struct handoff_claim;
 
+enum { SESSION_ATTACH_MS = 10000 }; // from the greeting, or a question, to ATTACH
+
 struct running {
     struct attempt *attempt;
     struct running *prev, *next;
@@ -36,6 +38,8 @@ struct session {
     struct event *bound; // of GREETED and ORPHANED
     struct event *over;  // ends the session from the loop, outside of all callbacks
     char *address;
+    bool client;  // says of itself that it only asks
+    uint64_t ask; // GREETED: the question that is put to a launcher; 0: none
 };
 
 static inline struct log *session_log(const struct session *s)
@@ -70,5 +74,12 @@ void session_claim_look_again(struct session *s);
 void session_dial_children(struct session *s);
 // A vertex of the tree is dialed anew: by us, when it is a child of ours.
 void session_reattach(struct session *s, const struct frame *f);
+
+// session_ask.c: questions to a job, from who dialled and will not ATTACH.
+// The question goes up to the launcher of a job that holds the agent; without one it is
+// answered here. Each gives the session the time for one more.
+void session_ask(struct session *s, const struct frame *f);
+// The launcher's answer to a question that went up from this vertex.
+void session_answer(struct session *s, const struct frame *f);
 
 #endif

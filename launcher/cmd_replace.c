@@ -1,4 +1,5 @@
-// muster replace: one member of a hostfile gets another address, there or in a ConfigMap.
+// muster replace: a member of a running job is replaced, or gets another address in a hostfile
+// or ConfigMap.
 #include "launcher/cmd.h"
 
 #include <argp.h>
@@ -13,21 +14,28 @@
 #include "common/putfile.h"
 #include "hostfile/rewrite.h"
 #include "hostfile/slurp.h"
+#include "launcher/ask_opts.h"
 #include "launcher/configmap.h"
 
 enum { KEY_ADDRESS = 0x3200, KEY_HOSTFILE, KEY_DIALECT, KEY_CONFIGMAP, KEY_KEY };
+enum { KEY_REASON = 0x3380 };
 enum { KEY_HOOK = 0x3300, KEY_DRY_RUN };
 enum { USAGE = 125, REFUSED = 1 };
 
 struct order {
+    struct ask_opts ask;
     const char *member, *address;
+    const char *reason;                      // NULL: it is about a hostfile
     const char *hostfile, *configmap, *hook; // NULL: not given
     const char *dialect, *key;
     bool dry_run;
 };
 
 static const struct argp_option options[] = {
-    {"address", KEY_ADDRESS, "IP", 0, "The member's new address, IPv4 or IPv6", 1},
+    {"reason", KEY_REASON, "TEXT", 0,
+     "Restart the running job without the agent that the member has now", 1},
+    {"address", KEY_ADDRESS, "IP", 0,
+     "In a hostfile: the member's new address, IPv4 or IPv6", 2},
     {"hostfile", KEY_HOSTFILE, "FILE", 0, "Change the member's word in this file", 2},
     {"machinefile", KEY_HOSTFILE, NULL, OPTION_ALIAS, NULL, 2},
     {"dialect", KEY_DIALECT, "NAME", 0,
@@ -37,28 +45,44 @@ static const struct argp_option options[] = {
     {"configmap", KEY_CONFIGMAP, "FILE", 0,
      "Read a ConfigMap as JSON (- is stdin) and print the patch for it", 3},
     {"key", KEY_KEY, "KEY", 0,
-     "The hostfile's key in the ConfigMap (default: hostfile)", 3},
+     "The hostfile's key in the ConfigMap (default: hostfile); with --reason: the "
+     "directory of the group's key ring, as of muster run",
+     3},
     {"dry-run", KEY_DRY_RUN, NULL, 0, "Print what would change, and change nothing", 4},
     {0},
 };
 
 // ---- the command line -------------------------------------------------------------
 
-static void check(const struct order *o, struct argp_state *state)
+static void check_job(const struct order *o, struct argp_state *state)
+{
+    if (o->address != NULL || o->hostfile != NULL || o->configmap != NULL ||
+        o->hook != NULL || o->dry_run)
+        argp_error(state, "--reason is about a running job, and goes with none of the "
+                          "options about hostfiles");
+}
+
+static void check_file(const struct order *o, struct argp_state *state)
 {
     ERR_AUTO err = ERR_INIT;
     if (o->member == NULL)
         argp_error(state, "which member? muster replace MEMBER --address IP "
-                          "--hostfile FILE");
+                          "--hostfile FILE, or MEMBER --reason TEXT for a running job");
+    if (o->ask.job != NULL || o->ask.at != NULL)
+        argp_error(state, "--job and --agent are about a running job: give --reason "
+                          "TEXT with them");
     if (o->address == NULL)
-        argp_error(state, "--address IP is missing: where is %s now?", o->member);
+        argp_error(state,
+                   "--address IP is missing: where is %s now? (For a running job: "
+                   "--reason TEXT)",
+                   o->member);
     if (rewrite_check_address(o->address, &err) < 0)
         argp_error(state, "%s", err_text(&err));
     if (o->hostfile == NULL && o->configmap == NULL && o->hook == NULL)
         argp_error(state,
                    "where is %s listed? --hostfile FILE, or --hook PROGRAM where "
-                   "the hostfile comes from elsewhere (a running job cannot be "
-                   "told by this command; it follows its source)",
+                   "the hostfile comes from elsewhere (a running job follows its "
+                   "source)",
                    o->member);
     if (o->configmap != NULL && (o->hostfile != NULL || o->hook != NULL))
         argp_error(state, "--configmap goes neither with --hostfile nor with --hook");
@@ -70,6 +94,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct order *o = state->input;
     switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->ask; return 0;
+    case KEY_REASON: o->reason = arg; return 0;
     case KEY_ADDRESS: o->address = arg; return 0;
     case KEY_HOSTFILE: o->hostfile = arg; return 0;
     case KEY_DIALECT: o->dialect = arg; return 0;
@@ -82,7 +108,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "one member at a time: %s, or %s?", o->member, arg);
         o->member = arg;
         return 0;
-    case ARGP_KEY_END: check(o, state); return 0;
+    case ARGP_KEY_END:
+        if (o->reason != NULL && o->member != NULL)
+            check_job(o, state);
+        else
+            check_file(o, state);
+        return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -232,24 +263,34 @@ static int become_hook(const struct order *o, struct err *err)
 
 int cmd_replace(int argc, char **argv)
 {
-    static const struct argp argp = {
+    const struct argp_child children[] = {{.argp = ask_opts_argp_keyless()}, {0}};
+    const struct argp argp = {
         .options = options,
         .parser = parse,
-        .args_doc = "MEMBER --address IP",
+        .children = children,
+        .args_doc = "MEMBER --reason TEXT\nMEMBER --address IP",
         .doc =
-            "Give one member of a hostfile another address. MEMBER is its name, or the "
+            "Restart a running job without the agent that a member has now (--reason), "
+            "as if it had failed: the next attempt waits for another agent of that "
+            "member. Or give one member of a hostfile another address (--address). "
+            "There MEMBER is its name, or the "
             "address that stands there for one. Exactly that word of the file changes, "
             "or nothing does."
             "\vA job that follows the file takes the change up. For a ConfigMap use "
             "--hook with contrib/k8s/configmap-hook. Exit code 0: done, or so already; "
-            "1: refused, with one line that says why; 125: wrong options; with --hook, "
-            "the hook's.",
+            "1: refused, with one line that says why, or there is no job; 125: wrong "
+            "options, or nobody could be asked; with --hook, the hook's.",
     };
     struct order o = {.dialect = "auto"};
     ERR_AUTO err = ERR_INIT;
     argp_err_exit_status = USAGE;
     argv[0] = (char[]){"muster replace"};
     argp_parse(&argp, argc, argv, ARGP_LONG_ONLY, NULL, &o);
+    if (o.reason != NULL) {
+        o.ask.key = o.key;
+        return ask_opts_order(&o.ask, "muster replace", MUSTER__ASK__OP__REPLACE,
+                              o.member, o.reason);
+    }
     int rc = o.hook != NULL        ? become_hook(&o, &err)
              : o.configmap != NULL ? patch_configmap(&o, &err)
                                    : change_file(&o, &err);

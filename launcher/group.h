@@ -19,6 +19,7 @@ struct group_member {
     const struct member *member; // of the group's own copy
     char address[64];            // literal, "" while missing
     char *why;                   // last reason while not attached; owned, NULL
+    uint32_t agents;             // that were attached, one after the other
 };
 
 struct group {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/httpd.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
@@ -227,7 +228,9 @@ void job_event(struct job *j, enum job_event ev)
                  json_pack("{s:s, s:s, s:s, s:s?}", "from", job_state_name(j->state),
                            "to", job_state_name(to), "on", job_event_name(ev), "cause",
                            j->verdict.text));
+    job_stats_state(j->stats, loop_now_ms(), j->state, to, &j->verdict);
     j->state = to;
+    j->state_ms = loop_now_ms();
     enter(j);
 }
 
@@ -319,11 +322,13 @@ struct job *job_create(const struct job_conf *conf, struct err *err)
     j->local = conf->opts->source.kind == SOURCE_LOCAL;
     job_claim_name(j);
     j->policy = policy_create(&conf->opts->policy);
+    j->begun_ms = j->state_ms = loop_now_ms();
+    j->stats = job_stats_create();
     job_wait_create(j);
     j->stop_timer = loop_timer(conf->base, on_stop_over, j);
     j->run_timer = loop_timer(conf->base, on_run_over, j);
-    if (open_via(j, err) < 0 || job_spares_create(j, err) < 0 ||
-        job_discover_start(j, err) < 0) {
+    if (open_via(j, err) < 0 || job_pages_start(j, err) < 0 ||
+        job_spares_create(j, err) < 0 || job_discover_start(j, err) < 0) {
         job_destroy(j);
         return NULL;
     }
@@ -335,6 +340,7 @@ void job_destroy(struct job *j)
 {
     if (j == NULL)
         return;
+    httpd_destroy(j->pages);
     branch_destroy(j->branch);
     via_destroy(j->via);
     msg_free(j->via_msg);
@@ -354,6 +360,7 @@ void job_destroy(struct job *j)
     loop_timer_free(j->stop_timer);
     loop_timer_free(j->muster_timer);
     policy_destroy(j->policy);
+    job_stats_destroy(j->stats);
     strv_free(&j->history);
     free(j->reason);
     loop_timer_free(j->run_timer);

@@ -35,7 +35,8 @@ struct job_rank {
 struct job_seat {
     bool hosts; // ranks of any world
     bool ready, started, stopped;
-    bool leaves;       // its agent ends
+    bool leaves;       // its agent ends, or the next attempt does without it
+    bool replaced;     // by an operator: this agent is not taken again
     bool moved;        // it was lost, and has another address since
     uint64_t fence_ms; // until then ranks may still run there; 0: they do not
 };

@@ -329,7 +329,7 @@ static char *silent_text(const struct job *j)
                      n > 0 ? names : "", n == 0 ? "no member" : "");
 }
 
-char *job_claim_text(struct job *j)
+char *job_claim_text(const struct job *j)
 {
     BUF_AUTO who = BUF_INIT;
     const struct claim *c = j->claim != NULL ? j->claim->claim : NULL;

@@ -64,6 +64,7 @@ void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *he
                        hello->incarnation.data, ROLL_INCARNATION_BYTES) == 0;
     m->state = GROUP_ATTACHED;
     job_spares_greeted(j, vertex - 1);
+    m->agents += same ? 0 : 1;
     roll_greet(j->roll, vertex - 1, hello->incarnation.data, hello->hostname,
                hello->cpus);
     events_write(j->conf.events, "attached",
@@ -169,8 +170,11 @@ static void lose_one(struct job *j, uint32_t vertex, const char *why, bool gone,
     }
 }
 
-void job_member_lost(struct job *j, uint32_t vertex, const char *why, bool gone)
+void job_member_lost(struct job *j, uint32_t vertex, const char *why, bool gone,
+                     uint64_t silent_ms)
 {
+    if (j->state < JOB_CLOSE && group_at(&j->group, vertex)->state == GROUP_ATTACHED)
+        job_stats_loss(j->stats, silent_ms);
     for (uint32_t v = 1; v <= j->group.n; v++) // the vertex itself comes first
         if (tree_contains(&j->tree, vertex, v))
             lose_one(j, v, why, gone && v == vertex, v == vertex);
@@ -227,8 +231,10 @@ static void on_missing(void *arg, uint32_t vertex, const struct err *why, bool f
 
 static void on_lost(void *arg, uint32_t vertex, const struct err *why)
 {
-    job_member_lost(arg, vertex, err_text(why),
-                    why->kind != NULL && strcmp(why->kind, "GONE") == 0);
+    struct job *j = arg;
+    job_member_lost(j, vertex, err_text(why),
+                    why->kind != NULL && strcmp(why->kind, "GONE") == 0,
+                    branch_silent_ms(j->branch, vertex));
 }
 
 // A member whose link is reset may come back: the user hears of it only in the events.

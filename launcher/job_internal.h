@@ -11,6 +11,7 @@
 #include "launcher/job.h"
 #include "launcher/job_attempt.h"
 #include "launcher/job_fsm.h"
+#include "launcher/job_stats.h"
 #include "launcher/map.h"
 #include "launcher/output.h"
 #include "launcher/policy.h"
@@ -68,6 +69,7 @@ struct job {
     struct strv findings; // of pods, that were told
     uint64_t stop_ms;     // when STOP was sent
     uint64_t printed;     // bytes of output that came
+    uint64_t printed_before; // in the attempts before
     uint64_t drained; // of it and of output_passed(), when the drain's timer was armed
 
     struct event *wait_timer;   // bound of discover and connect, of prepare, of start
@@ -77,6 +79,9 @@ struct job {
     struct event *tick;         // progress
     struct event *muster_timer; // looks whether the next attempt can begin
     struct progress *progress;
+    uint64_t begun_ms, state_ms; // when the job began, and its state
+    struct job_stats *stats;
+    struct httpd *pages; // NULL: no --status
 };
 
 // A frame of this attempt from the launcher to `dst`.
@@ -115,7 +120,9 @@ void job_roll_lost(struct job *j);
 // job_connect.c: the way to attached members.
 void job_connect_start(struct job *j);
 // gone: its agent has surely ended, and its ranks with it.
-void job_member_lost(struct job *j, uint32_t vertex, const char *why, bool gone);
+// silent_ms: for how long it had said nothing.
+void job_member_lost(struct job *j, uint32_t vertex, const char *why, bool gone,
+                     uint64_t silent_ms);
 // code: exit code that the reason stands for, 0: Muster's own.
 void job_member_missing(struct job *j, uint32_t vertex, const char *why, int code,
                         bool final);
@@ -130,7 +137,7 @@ void job_claim_begin(struct job *j);
 // RECORD, GRANT, DENY.
 void job_claim_frame(struct job *j, const struct frame *f);
 void job_claim_lost(struct job *j, uint32_t vertex);
-char *job_claim_text(struct job *j); // what it waits for; caller frees
+char *job_claim_text(const struct job *j); // what it waits for; caller frees
 // What agents remember from the next PREPARE on; NULL: nothing. Free with msg_free.
 Muster__Progress *job_claim_progress(const struct job *j);
 // The job closes: agents are told how it ended, where it did and is ours.
@@ -141,6 +148,8 @@ void job_wait_create(struct job *j);
 void job_wait_destroy(struct job *j);
 void job_wait_begin(struct job *j); // the state's bound begins, and the progress line
 void job_wait_end(struct job *j);   // nothing is waited for: the terminal is the ranks'
+// What the job waits for, in words; NULL: for the end of its ranks. Caller frees.
+char *job_wait_text(const struct job *j);
 
 // job_muster.c: from a stopped attempt to the next one.
 // Is one due after the cause that stopped this one? Says why not in the verdict.
@@ -148,8 +157,8 @@ bool job_muster_is_due(struct job *j);
 void job_muster_begin(struct job *j);
 // Something that MUSTER waits for may be there. Looks later, from the loop.
 void job_muster_check(struct job *j);
-char *job_muster_text(struct job *j); // what it waits for; caller frees
-void job_muster_over(struct job *j);  // --replace-timeout
+char *job_muster_text(const struct job *j); // what it waits for; caller frees
+void job_muster_over(struct job *j);        // --replace-timeout
 // The next attempt takes the place of the current one.
 void job_muster_next(struct job *j);
 // At the end: what became of the attempts. Nothing without a restart.
@@ -231,6 +240,15 @@ void job_input_start(struct job *j);
 void job_output_start(struct job *j);
 // Not all of it reached the user: a good end is none then.
 void job_output_lost(struct job *j, const char *why);
+
+// job_ask.c: questions and orders of people.
+void job_ask(struct job *j, const struct frame *f);
+// Pages over HTTP, where --status wants them.
+int job_pages_start(struct job *j, struct err *err);
+
+// job_status.c, job_metrics.c: how the job is, as JSON and as metrics.
+void job_status(const struct job *j, struct buf *out);
+void job_metrics(const struct job *j, struct buf *out);
 
 // local_agent.c: musterd of this machine.
 // Its path, NULL with err. Caller frees.

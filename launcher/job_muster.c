@@ -92,7 +92,7 @@ static uint64_t longer_of(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-char *job_muster_text(struct job *j)
+char *job_muster_text(const struct job *j)
 {
     BUF_AUTO text = BUF_INIT;
     uint64_t fence = left(job_return_fences(j)), pause = left(j->pause_ms);
@@ -202,6 +202,7 @@ void job_muster_next(struct job *j)
     j->at = job_attempt_create(j, before->number + 1);
     job_attempt_destroy(before);
     j->run_ms = 0;
+    j->printed_before += j->printed;
     j->printed = 0;
     events_write(
         j->conf.events, "attempt",

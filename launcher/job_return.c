@@ -124,7 +124,8 @@ static bool has_ended(const struct job *j, uint32_t vertex)
 void job_return_greet(struct job *j, uint32_t vertex, bool same)
 {
     struct job_seat *seat = job_seat(j, vertex);
-    seat->leaves = false;
+    seat->replaced = seat->replaced && same;
+    seat->leaves = seat->replaced;
     if (same || has_ended(j, vertex))
         seat->fence_ms = 0;
     job_muster_check(j);

@@ -222,7 +222,7 @@ static void on_stopped(struct job *j, const struct frame *f, struct group_member
     events_write(j->conf.events, "stopped",
                  json_pack("{s:s, s:i, s:s}", "member", m->member->name, "leftovers",
                            (int)msg->n_leftovers, "why", msg->why));
-    seat->leaves = msg->leaves;
+    seat->leaves = msg->leaves || seat->replaced;
     if (msg->leaves)
         group_set_why(m, msg->why);
     if (msg->why[0] != '\0') { // nobody asked: no exits may have been told
@@ -288,7 +288,7 @@ static void on_lost_below(struct job *j, const struct frame *f)
     if (m != NULL && m->vertex > f->src && m->vertex <= j->group.n &&
         tree_contains(&j->tree, f->src, m->vertex)) {
         if (m->was_attached)
-            job_member_lost(j, m->vertex, m->why, m->gone);
+            job_member_lost(j, m->vertex, m->why, m->gone, m->silent_ms);
         else
             job_member_missing(j, m->vertex, m->why, m->code < 256 ? (int)m->code : 0,
                                m->final);
@@ -368,6 +368,8 @@ void job_up_frame(void *arg, const struct frame *f)
         on_attached_below(j, f);
     else if (f->kind == FRAME_LOST)
         on_lost_below(j, f);
+    else if (f->kind == FRAME_ASK)
+        job_ask(j, f);
     else if (f->kind == FRAME_RECORD || f->kind == FRAME_GRANT || f->kind == FRAME_DENY)
         job_claim_frame(j, f);
     else

@@ -14,7 +14,7 @@ enum {
 };
 
 // What is being waited for, in words.
-static char *waiting_text(struct job *j)
+static char *waiting_text(const struct job *j)
 {
     BUF_AUTO text = BUF_INIT;
     uint32_t want = j->opts->members > j->group.n ? j->opts->members : j->group.n;
@@ -44,6 +44,38 @@ static char *waiting_text(struct job *j)
             buf_printf(&text, " (%s)", w->v[w->n - 1]);
     }
     return buf_steal_str(&text);
+}
+
+// "train-2 (10.0.0.5), train-3 (10.0.0.6)": whose proof is missing.
+static char *unproven(const struct job *j)
+{
+    BUF_AUTO text = BUF_INIT;
+    unsigned n = 0;
+    for (uint32_t i = 0; i < j->group.n; i++) {
+        if (!j->at->seats[i].hosts || j->at->seats[i].stopped)
+            continue;
+        CLEANUP_FREE char *name = group_member_text(&j->group.v[i]);
+        if (n++ < SILENT_SHOWN)
+            buf_printf(&text, "%s%s", n > 1 ? ", " : "", name);
+    }
+    if (n > SILENT_SHOWN)
+        buf_printf(&text, " and %u more", n - SILENT_SHOWN);
+    return buf_steal_str(&text);
+}
+
+char *job_wait_text(const struct job *j)
+{
+    CLEANUP_FREE char *who = j->state == JOB_STOP ? unproven(j) : NULL;
+    switch (j->state) {
+    case JOB_RUN:
+    case JOB_DONE: return NULL;
+    case JOB_STOP:
+        return xasprintf("the proof that no rank is left on %s (--grace %g s)", who,
+                         j->opts->grace_ms / 1e3);
+    case JOB_DRAIN: return xstrdup("the end of the ranks' output, and its readers");
+    case JOB_CLOSE: return xstrdup("the agents' good-bye");
+    default: return waiting_text(j);
+    }
 }
 
 static void on_tick(evutil_socket_t fd, short what, void *arg)

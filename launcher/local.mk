@@ -1,11 +1,15 @@
 bin_PROGRAMS += launcher/muster
 noinst_LIBRARIES += launcher/liblauncher.a
 launcher_liblauncher_a_SOURCES = \
+	%D%/ask.c %D%/ask.h \
+	%D%/ask_opts.c %D%/ask_opts.h \
 	%D%/cmd.h \
 	%D%/cmd_hostfile.c \
 	%D%/cmd_keygen.c \
 	%D%/cmd_replace.c \
+	%D%/cmd_drain.c \
 	%D%/cmd_roll.c \
+	%D%/cmd_status.c \
 	%D%/cmd_run.c \
 	%D%/configmap.c %D%/configmap.h \
 	%D%/events.c %D%/events.h \
@@ -13,6 +17,7 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/foreign_opts.c %D%/foreign_opts.h \
 	%D%/input.c %D%/input.h \
 	%D%/job.c %D%/job.h %D%/job_internal.h \
+	%D%/job_ask.c \
 	%D%/job_attempt.c %D%/job_attempt.h \
 	%D%/job_claim.c \
 	%D%/job_coll.c \
@@ -20,6 +25,7 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/job_discover.c \
 	%D%/job_input.c \
 	%D%/job_fsm.c %D%/job_fsm.h \
+	%D%/job_metrics.c \
 	%D%/job_muster.c \
 	%D%/job_names.c \
 	%D%/job_notify.c \
@@ -29,6 +35,8 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/job_roll.c \
 	%D%/job_spares.c \
 	%D%/job_spawn.c \
+	%D%/job_stats.c %D%/job_stats.h \
+	%D%/job_status.c \
 	%D%/job_up.c \
 	%D%/job_wait.c \
 	%D%/lines.c %D%/lines.h \
@@ -45,6 +53,7 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/source_json.c %D%/source_json.h \
 	%D%/spares.c %D%/spares.h \
 	%D%/spool.c %D%/spool.h \
+	%D%/status_text.c %D%/status_text.h \
 	%D%/streams.c %D%/streams.h \
 	%D%/verdict.c %D%/verdict.h \
 	%D%/via_opts.c %D%/via_opts.h \

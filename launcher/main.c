@@ -16,7 +16,10 @@ static const struct {
     {"run", cmd_run, "start a program on the ranks of the group"},
     {"roll", cmd_roll, "print the members that a source gives (a dry run)"},
     {"hostfile", cmd_hostfile, "read a hostfile in one dialect, write it in another"},
-    {"replace", cmd_replace, "give a member of a hostfile another address"},
+    {"status", cmd_status, "tell how a running job is"},
+    {"replace", cmd_replace,
+     "restart a running job without a member's pod; change a hostfile"},
+    {"drain", cmd_drain, "do without a member's pod from the next restart on"},
     {"keygen", cmd_keygen, "make the group's key ring in a directory"},
     {"writer", writer_main, NULL},
 };

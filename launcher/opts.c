@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/httpd.h"
 #include "common/mem.h"
 #include "common/seconds.h"
 #include "config.h"
@@ -52,6 +53,7 @@ enum {
     KEY_SPARES,
     KEY_AVOID,
     KEY_REPLACE_HOOK,
+    KEY_STATUS,
 };
 
 static const struct argp_option options[] = {
@@ -133,6 +135,10 @@ static const struct argp_option options[] = {
     {"output", KEY_OUTPUT, "DIR", 0,
      "Write to DIR/rank.N.out and DIR/rank.N.err instead of stdout and stderr", 5},
     {"events", KEY_EVENTS, "FILE", 0, "Write every state change as a JSON line", 5},
+    {"status", KEY_STATUS, "[ADDRESS:]PORT", 0,
+     "Serve /status, /metrics and /healthz over HTTP, on loopback unless an address is "
+     "given",
+     5},
     {"quiet", 'q', NULL, 0, "No progress: warnings and errors only", 5},
     {"verbose", 'v', NULL, 0, "Log what happens", 5},
     {0},
@@ -257,6 +263,14 @@ static void take_stdin(struct argp_state *state, struct opts *o, const char *tex
         o->input = number(state, "--stdin", text, 0, MAP_RANKS_MAX - 1) + 1;
 }
 
+static void take_status(struct argp_state *state, struct opts *o, const char *text)
+{
+    ERR_AUTO err = ERR_INIT;
+    if (httpd_check(text, &err) < 0)
+        argp_error(state, "--status %s: %s", text, err_text(&err));
+    o->status = text;
+}
+
 static void take_map_by(struct argp_state *state, struct opts *o, const char *text)
 {
     const char *end = strrchr(text, ':');
@@ -325,6 +339,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_ADOPT: o->adopt = true; return 0;
     case KEY_KEY: o->key = arg; return 0;
     case KEY_EVENTS: o->events = arg; return 0;
+    case KEY_STATUS: take_status(state, o, arg); return 0;
     case KEY_WDIR: o->wdir = arg; return 0;
     case KEY_PMI: check_pmi(state, o, arg); return 0;
     case KEY_WAIT: o->wait_ms = seconds(state, "--wait", arg); return 0;

@@ -23,6 +23,7 @@ struct opts {
     bool rerun, adopt;          // --rerun, --adopt
     const char *key;            // --key: key ring directory; NULL: the default
     const char *events;         // --events
+    const char *status;         // --status: where pages are served; NULL: nowhere
     const char *wdir;           // --wdir
     const char *pmi;            // --pmi: "auto", "pmix", "pmi1" or "none"
     struct strv env;            // -x: NAME=VALUE

@@ -6,6 +6,7 @@ man_pages_scd = \
 	%D%/muster-replace.1.scd \
 	%D%/muster-roll.1.scd \
 	%D%/muster-run.1.scd \
+	%D%/muster-status.1.scd \
 	%D%/muster-sidecar.8.scd \
 	%D%/muster-sources.7.scd \
 	%D%/musterd.8.scd
@@ -19,6 +20,7 @@ man_MANS = \
 	%D%/muster-replace.1 \
 	%D%/muster-roll.1 \
 	%D%/muster-run.1 \
+	%D%/muster-status.1 \
 	%D%/muster-sidecar.8 \
 	%D%/muster-sources.7 \
 	%D%/musterd.8

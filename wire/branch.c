@@ -26,8 +26,9 @@ struct child {
     struct event *retry;
     uint32_t backoff_ms;
     unsigned tries;
-    bool lost;  // once, or given up
-    bool again; // branch_redial after that: no failure is the last
+    uint64_t silent_ms; // lost: before that
+    bool lost;          // once, or given up
+    bool again;         // branch_redial after that: no failure is the last
 };
 
 struct branch {
@@ -167,6 +168,7 @@ static void on_down(void *arg, const struct err *why)
     enum child_state was = c->state;
     ERR_AUTO text = ERR_INIT;
     err_copy(&text, why);
+    c->silent_ms = link_silent_ms(c->link);
     link_destroy(c->link);
     c->link = NULL;
     if (was == CHILD_DIALING) {
@@ -384,6 +386,11 @@ void branch_close(struct branch *b)
         c->link = NULL;
         c->state = CHILD_GONE;
     }
+}
+
+uint64_t branch_silent_ms(const struct branch *b, uint32_t vertex)
+{
+    return b->children[vertex - b->first].silent_ms;
 }
 
 uint32_t branch_attached(const struct branch *b)

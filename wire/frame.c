@@ -52,6 +52,8 @@ const char *frame_kind_name(uint16_t kind)
         [FRAME_PMIX_CLIENT] = "PMIX_CLIENT",
         [FRAME_PMIX_LOG] = "PMIX_LOG",
         [FRAME_SPAWN] = "SPAWN",
+        [FRAME_ASK] = "ASK",
+        [FRAME_ANSWER] = "ANSWER",
     };
     if (kind >= sizeof names / sizeof *names || names[kind] == NULL)
         return "?";

@@ -76,6 +76,8 @@ enum frame_kind {
     FRAME_PMIX_CLIENT = 62,   // muster-pmixd to agent: PmixClient
     FRAME_PMIX_LOG = 63,      // muster-pmixd to agent: PmixLog
     FRAME_SPAWN = 70,         // agent to keeper: Spawn
+    FRAME_ASK = 80,           // u Ask: also of a client to an agent
+    FRAME_ANSWER = 81,        // d Answer
 };
 
 // Bulk frames go behind all control frames.

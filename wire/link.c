@@ -250,6 +250,12 @@ static void watch_closing(struct link *l, uint64_t now)
 
 // ---- heartbeats -------------------------------------------------------------
 
+uint64_t link_silent_ms(const struct link *l)
+{
+    uint64_t now = loop_now_ms();
+    return l->heard > 0 && l->heard < now ? now - l->heard : 0;
+}
+
 static void listen_for_life(struct link *l, uint64_t now)
 {
     uint64_t bytes = l->t->received(l->transport);

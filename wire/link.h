@@ -145,6 +145,9 @@ const char *link_local_address(const struct link *l);
 uint64_t link_away_ms(const struct link *l);
 // BROKEN since the peer's end was closed (its program ended, as a rule), not cut off?
 bool link_hung_up(const struct link *l);
+// For how long no byte has come, as far as heartbeats tell it (not finer than a tick of them);
+// 0: it never was UP.
+uint64_t link_silent_ms(const struct link *l);
 // Is this the name of the link? Random, and told to nobody but the two ends.
 enum { LINK_SESSION_BYTES = 16 };
 bool link_is_session(const struct link *l, const uint8_t *session);

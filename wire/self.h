@@ -6,7 +6,7 @@
 
 struct self;
 
-// A new incarnation; role "launcher" or "agent" (static string).
+// A new incarnation; role "launcher", "agent" or "client" (static string).
 struct self *self_create(const char *role);
 const Muster__Hello *self_hello(const struct self *s); // lives as long as self
 void self_destroy(struct self *s);

@@ -117,6 +117,8 @@ manual_names() {
     manual_names man/muster-roll.1.scd launcher/cmd_roll.c
     manual_names man/muster-hostfile.1.scd launcher/cmd_hostfile.c
     manual_names man/muster-replace.1.scd launcher/cmd_replace.c
+    manual_names man/muster-replace.1.scd launcher/ask_opts.c
+    manual_names man/muster-status.1.scd launcher/cmd_status.c launcher/cmd_drain.c launcher/ask_opts.c
     manual_names man/muster-sidecar.8.scd sidecar/opts.c sidecar/write_opts.c hostfile/source_opts.c
 }
 

@@ -36,3 +36,7 @@ check_PROGRAMS += tests/unit/test_spares
 TESTS += tests/unit/test_spares
 tests_unit_test_spares_SOURCES = %D%/test_spares.c
 tests_unit_test_spares_LDADD = $(LAUNCHER_TEST_LIBS)
+check_PROGRAMS += tests/unit/test_status
+TESTS += tests/unit/test_status
+tests_unit_test_status_SOURCES = %D%/test_status.c
+tests_unit_test_status_LDADD = $(LAUNCHER_TEST_LIBS)

@@ -1,0 +1,122 @@
+// How a job is, as metrics for Prometheus.
+#include "common/loop.h"
+#include "common/promtext.h"
+#include "config.h"
+#include "hostfile/follow.h"
+#include "hostfile/source.h"
+#include "launcher/job_internal.h"
+
+static void put_state(const struct job *j, struct buf *out)
+{
+    static const char name[] = "muster_job_state";
+    promtext_head(out, "muster_build_info", PROMTEXT_GAUGE, "Version.");
+    promtext_sample(out, "muster_build_info", "version", MUSTER_VERSION, 1);
+    promtext_head(out, name, PROMTEXT_GAUGE, "1: the job is in this state.");
+    for (int s = 0; s < JOB_STATES; s++)
+        promtext_sample(out, name, "state", job_state_name(s), (int)j->state == s);
+    promtext_one(out, "muster_job_state_seconds", PROMTEXT_GAUGE,
+                 "Since the job came to its state.",
+                 (double)(loop_now_ms() - j->state_ms) / 1e3);
+    promtext_one(out, "muster_attempt", PROMTEXT_GAUGE,
+                 "Number of the attempt, from 1; 0: none yet.",
+                 j->at != NULL ? j->at->number : 0);
+}
+
+static void put_times(const char *name, const char *help,
+                      const struct job_stats_times *t, struct buf *out)
+{
+    const double *bounds = job_stats_bounds();
+    buf_printf(out, "# HELP %s %s\n# TYPE %s histogram\n", name, help, name);
+    for (int i = 0; i < JOB_STATS_BUCKETS; i++)
+        buf_printf(out, "%s_bucket{le=\"%g\"} %llu\n", name, bounds[i],
+                   (unsigned long long)t->within[i]);
+    buf_printf(out, "%s_bucket{le=\"+Inf\"} %llu\n%s_sum %.15g\n%s_count %llu\n", name,
+               (unsigned long long)t->n, name, t->sum_s, name,
+               (unsigned long long)t->n);
+}
+
+static void put_restarts(const struct job *j, struct buf *out)
+{
+    static const char name[] = "muster_restarts_total";
+    promtext_head(out, name, PROMTEXT_COUNTER,
+                  "Restarts, by what ended the attempt before.");
+    for (int c = 0; c < VERDICT_ORDER; c++) // of an order there is none
+        promtext_sample(out, name, "cause", job_stats_cause(c),
+                        (double)job_stats_restarts(j->stats, c));
+    put_times("muster_detection_seconds",
+              "From the last byte of a lost member to the word that it is lost.",
+              job_stats_detection(j->stats), out);
+    put_times("muster_stop_seconds",
+              "From the cause of a stop to the proofs that no rank is left.",
+              job_stats_stopping(j->stats), out);
+    put_times("muster_recovery_seconds",
+              "From the cause of a restart until all ranks run again.",
+              job_stats_recovery(j->stats), out);
+    promtext_one(out, "muster_lost_seconds_total", PROMTEXT_COUNTER,
+                 "Time in which ranks did not run, from a cause until they run again.",
+                 job_stats_lost_s(j->stats, loop_now_ms()));
+}
+
+static void put_members(const struct job *j, struct buf *out)
+{
+    static const char name[] = "muster_members";
+    static const char *const states[] = {
+        [GROUP_MISSING] = "missing",
+        [GROUP_FOUND] = "found",
+        [GROUP_ATTACHED] = "attached",
+        [GROUP_LOST] = "lost",
+    };
+    uint32_t n[sizeof states / sizeof *states] = {0};
+    uint64_t agents = 0;
+    for (uint32_t i = 0; i < j->group.n; i++) {
+        n[j->group.v[i].state]++;
+        agents += j->group.v[i].agents;
+    }
+    promtext_head(out, name, PROMTEXT_GAUGE, "Members, by state.");
+    for (size_t s = 0; s < sizeof states / sizeof *states; s++)
+        promtext_sample(out, name, "state", states[s], n[s]);
+    promtext_one(out, "muster_agents_total", PROMTEXT_COUNTER,
+                 "Agents that were attached; a replaced pod brings another one.",
+                 (double)agents);
+}
+
+static void put_ranks(const struct job *j, struct buf *out)
+{
+    uint32_t started = 0, n = j->at != NULL ? j->at->nranks : 0;
+    for (uint32_t r = 0; r < n; r++)
+        started += j->at->ranks[r].started ? 1 : 0;
+    promtext_one(out, "muster_ranks", PROMTEXT_GAUGE, "Ranks of the attempt.", n);
+    promtext_one(out, "muster_ranks_started", PROMTEXT_GAUGE, "Of them were started.",
+                 started);
+    promtext_one(out, "muster_ranks_ended", PROMTEXT_GAUGE, "Of them have ended.",
+                 j->at != NULL ? j->at->exited : 0);
+    promtext_one(out, "muster_output_bytes_total", PROMTEXT_COUNTER,
+                 "Bytes that ranks printed.", (double)(j->printed_before + j->printed));
+}
+
+static void put_source(const struct job *j, struct buf *out)
+{
+    static const char answers[] = "muster_dns_answers_total";
+    struct source_status s = {0};
+    if (j->follow != NULL)
+        follow_status(j->follow, &s);
+    else if (j->source != NULL)
+        source_status(j->source, &s);
+    promtext_one(out, "muster_dns_queries_total", PROMTEXT_COUNTER,
+                 "Questions sent to DNS servers.", (double)s.dns.queries);
+    promtext_head(out, answers, PROMTEXT_COUNTER, "What became of them.");
+    for (int i = 0; i < DNS_STATUSES; i++)
+        promtext_sample(out, answers, "status", dns_stats_label(i),
+                        (double)s.dns.answers[i]);
+    promtext_one(out, "muster_source_rounds_total", PROMTEXT_COUNTER,
+                 "Rounds of questions.", (double)s.rounds);
+}
+
+void job_metrics(const struct job *j, struct buf *out)
+{
+    put_state(j, out);
+    put_restarts(j, out);
+    put_members(j, out);
+    put_ranks(j, out);
+    put_source(j, out);
+}
