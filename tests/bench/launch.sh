@@ -35,34 +35,25 @@ last=$((pods - 1))
 names=$(seq -f 'train-%.0f.train' -s ' ' 0 $last)
 group="--key /etc/muster/ssh --pods train-[0-$last].train"
 cold="--key /etc/muster/ssh --hostfile /tmp/hosts.cold"
-key=/etc/muster/ssh/ssh-privatekey
+# shellcheck source=tests/bench/pods.bash
+source "$(dirname "$0")/pods.bash"
 
 # Two agents a pod: one with a keeper and a PMIx server that stand by, one without (port 7823).
 # sshd serves with the same Ed25519 key, and a floor is there.
 make_bed() {
-  "$muster" keygen "$work/key" >/dev/null
-  "$podbox" volume put key "$work/key" --mode 0600 >/dev/null
-  "$podbox" up "$pods" --name train --secret key:/etc/muster/ssh:0600 >/dev/null
+  bench_pods "$pods"
   local i
   for ((i = 0; i < pods; i++)); do
     "$podbox" exec "train-$i" -d "$build/agent/musterd"
     "$podbox" exec "train-$i" -d "$build/agent/musterd" --listen '[::]:7823' --no-standby
     "$podbox" exec "train-$i" -d "$build/tests/bench/floor" serve 7000
-    "$podbox" exec "train-$i" mkdir -p /run/sshd
-    "$podbox" exec "train-$i" -d /usr/sbin/sshd -D -f /dev/null -h $key \
-      -o UsePAM=no -o StrictModes=no -o PidFile=none -o MaxStartups=1000 \
-      -o AuthorizedKeysFile=/etc/muster/ssh/ssh-publickey
+    sshd_in "train-$i"
   done
 }
 
 # What the leader needs: ssh without questions, hostfiles, and the loop that measures.
 make_leader() {
-  "$podbox" exec train-0 sh -c 'cat >/etc/ssh/ssh_config' <<EOF
-StrictHostKeyChecking no
-UserKnownHostsFile /dev/null
-LogLevel ERROR
-IdentityFile $key
-EOF
+  quiet_ssh_in train-0
   local slots
   for slots in 1 4; do
     for n in $names; do echo "$n slots=$slots"; done |

@@ -1,6 +1,6 @@
 # Small unmodified MPI programs for the end-to-end tests, built by Open MPI's compiler and
 # a second time, into tests/mpich, by MPICH's.
-mpi_tests = %D%/abort %D%/accept %D%/allreduce %D%/barriers %D%/die %D%/hang %D%/hello \
+mpi_tests = %D%/abort %D%/accept %D%/allreduce %D%/barriers %D%/ckpt %D%/die %D%/hang %D%/hello \
 	%D%/mortal %D%/publish %D%/ring %D%/spawn
 EXTRA_DIST += %D%/arg.h %D%/sessions.c $(mpi_tests:=.c)
 if HAVE_MPICC
