@@ -21,7 +21,7 @@ struct order {
 static const struct argp_option options[] = {
     {"json", KEY_JSON, NULL, 0, "Print it as JSON, one line", 1},
     {"watch", KEY_WATCH, NULL, 0,
-     "Print it again each 2 s, until the job is over or this is interrupted", 1},
+     "Print it again each 2 s, until no job answers or this is interrupted", 1},
     {0},
 };
 

@@ -13,7 +13,7 @@
 struct log;
 struct events;
 
-// Truncates or makes the file; "-" is stderr. path NULL: a log that drops everything.
+// Makes the file, or truncates it unless go_on; "-" is stderr. path NULL: a log that drops everything.
 // `log` (borrowed) is told when it cannot be written any more.
 // go_on: lines that are there stay, as they are of the same job.
 struct events *events_open(const char *path, bool go_on, struct log *log,

@@ -15,6 +15,13 @@ void group_free(struct group *g)
     *g = (struct group){0};
 }
 
+const char *group_state_name(enum group_state s)
+{
+    static const char *const names[GROUP_STATES] = {"missing", "found", "attached",
+                                                    "lost"};
+    return names[s];
+}
+
 void group_update(struct group *g, const struct members *members)
 {
     group_free(g);

@@ -13,6 +13,7 @@
 #include "hostfile/members.h"
 
 enum group_state { GROUP_MISSING, GROUP_FOUND, GROUP_ATTACHED, GROUP_LOST };
+enum { GROUP_STATES = GROUP_LOST + 1 };
 
 struct group_member {
     enum group_state state;
@@ -28,6 +29,7 @@ struct group {
     uint32_t n;
 };
 
+const char *group_state_name(enum group_state s); // "missing", "found", ...
 // Replaces the members by a source's newest list (only before anything is dialed).
 void group_update(struct group *g, const struct members *members);
 void group_free(struct group *g);

@@ -7,6 +7,7 @@
 #include "common/mem.h"
 #include "common/promtext.h"
 #include "launcher/job_internal.h"
+#include "launcher/oneline.h"
 #include "wire/msg.h"
 
 enum { REASON_MAX = 300 }; // bytes: it goes into texts, logs and the ranks' environment
@@ -55,26 +56,10 @@ static const char *why_not(const struct job *j)
     if (j->state < JOB_MUSTER)
         return "the job still waits for its members: delete the pod, and its "
                "replacement is taken";
-    if (j->state > JOB_STOP || (j->state == JOB_STOP && !j->verdict.failed))
+    if (j->state > JOB_STOP || j->verdict.strength == VERDICT_ORDER ||
+        (j->state == JOB_STOP && !j->verdict.failed))
         return "the job is about to end";
     return NULL;
-}
-
-// One line without control characters, whole characters of UTF-8 or ASCII alone.
-static char *clean_reason(const char *text)
-{
-    size_t n = strnlen(text, REASON_MAX);
-    while (text[n] != '\0' && n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
-        n--;
-    char *s = xstrndup(text, n);
-    json_t *valid = json_string(s);
-    for (char *p = s; *p != '\0'; p++)
-        if ((unsigned char)*p < 0x20 || *p == 0x7f)
-            *p = ' ';
-        else if (valid == NULL && (unsigned char)*p >= 0x80)
-            *p = '?';
-    json_decref(valid);
-    return s;
 }
 
 // The seat is left by its agent, as if that had said that it ends: from now on for the next
@@ -87,7 +72,7 @@ static char *vacate(struct job *j, uint32_t vertex, const Muster__Ask *ask)
     const char *verb = now ? "replaced" : "drained";
     uint32_t next = j->at->number + 1;
     CLEANUP_FREE char *name = group_member_text(m);
-    CLEANUP_FREE char *reason = clean_reason(ask->reason);
+    CLEANUP_FREE char *reason = oneline(ask->reason, REASON_MAX);
     CLEANUP_FREE char *why =
         xasprintf("%s by an operator%s%s", verb, reason[0] != '\0' ? ": " : "", reason);
     seat->replaced = true;
@@ -100,16 +85,18 @@ static char *vacate(struct job *j, uint32_t vertex, const Muster__Ask *ask)
     if (!seat->hosts)
         return xasprintf("member %s hosts no rank: nothing is stopped", name);
     if (!job_attempt_lives(j))
-        return xasprintf("member %s is %s: attempt %u waits for another agent there",
+        return xasprintf("member %s is %s: attempt %u begins on a spare, or with "
+                         "another agent there",
                          name, verb, next);
     if (!now)
         return xasprintf("member %s is drained: attempt %u goes on, and the next one "
-                         "waits for another agent there",
+                         "begins on a spare, or with another agent there",
                          name, j->at->number);
     job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE, "member %s was %s", name, why);
-    return xasprintf("member %s is replaced: attempt %u ends, and attempt %u waits for "
-                     "another agent there",
-                     name, j->at->number, next);
+    return xasprintf(
+        "member %s is replaced: attempt %u ends, and attempt %u begins on a "
+        "spare, or with another agent there",
+        name, j->at->number, next);
 }
 
 static char *order(struct job *j, const Muster__Ask *ask, struct err *err)

@@ -15,6 +15,7 @@
 #include "common/mem.h"
 #include "common/sha256.h"
 #include "launcher/job_internal.h"
+#include "launcher/oneline.h"
 #include "wire/claim.h"
 #include "wire/msg.h"
 
@@ -22,9 +23,7 @@ enum {
     LOOK_MS = 1000,    // SHORT: until records are asked for again
     RIVAL_MIN_MS = 20, // both claimed one term: until the next claim, at random
     RIVAL_SPAN_MS = 400,
-    SILENCE_MS = 3000, // link_conf.dead_ms
-    MARGIN_MS = 1000,  // for timers of a machine that is busy
-    TEXT_MAX = 1000,   // bytes of a cause that agents keep
+    TEXT_MAX = 1000, // bytes of a cause that agents keep
     SHOWN = 3,
 };
 
@@ -149,8 +148,8 @@ static void reign(struct job *j)
 // misses us there (silence, link grace), or as an orphan; and that takes its graces.
 static uint64_t outlive_ms(const struct job *j)
 {
-    return (uint64_t)j->attach->orphan_grace_ms + j->opts->grace_ms + SILENCE_MS +
-           MARGIN_MS;
+    return (uint64_t)j->attach->orphan_grace_ms + j->opts->grace_ms + LINK_DEAD_MS +
+           JOB_MARGIN_MS;
 }
 
 static void granted_by_all(struct job *j)
@@ -410,8 +409,7 @@ void job_claim_tell_end(struct job *j)
     if (!has_ended(j))
         return;
     const char *text = j->verdict.failed ? j->verdict.text : "";
-    size_t n = strcspn(text, "\n");
-    CLEANUP_FREE char *line = xstrndup(text, n < TEXT_MAX ? n : TEXT_MAX);
+    CLEANUP_FREE char *line = oneline(text, TEXT_MAX);
     m.code = (uint32_t)job_code(j);
     m.text = line;
     job_send(j, FRAME_DONE, TREE_ALL, &m.base);

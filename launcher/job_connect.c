@@ -12,14 +12,19 @@
 #include "launcher/job_plan.h"
 #include "wire/msg.h"
 
+uint32_t job_slots(const struct job *j, uint32_t member)
+{
+    int slots = j->group.v[member].member->slots;
+    return slots >= 0 ? (uint32_t)slots : j->roll->members[member].cpus;
+}
+
 // Positions and ranks, once every member's slots are known.
 static int make_map(struct job *j, struct err *err)
 {
     CLEANUP_FREE struct map_member *m = xcalloc(j->group.n, sizeof *m);
     for (uint32_t i = 0; i < j->group.n; i++) {
-        int slots = j->group.v[i].member->slots;
         m[i].name = j->roll->members[i].name;
-        m[i].slots = slots >= 0 ? (uint32_t)slots : j->roll->members[i].cpus;
+        m[i].slots = job_slots(j, i);
     }
     return job_spares_map(j, m, &j->map, err);
 }

@@ -6,6 +6,7 @@
 #include <utlist.h>
 
 #include "hostfile/roll.h"
+#include "hostfile/source_status.h"
 #include "launcher/events.h"
 #include "launcher/group.h"
 #include "launcher/job.h"
@@ -22,6 +23,8 @@
 #include "wire/coll_route.h"
 #include "wire/namestore.h"
 #include "wire/via.h"
+
+enum { JOB_MARGIN_MS = 1000 }; // for timers of a machine that is busy
 
 struct job {
     struct job_conf conf;
@@ -72,7 +75,7 @@ struct job {
     uint64_t printed_before; // in the attempts before
     uint64_t drained; // of it and of output_passed(), when the drain's timer was armed
 
-    struct event *wait_timer;   // bound of discover and connect, of prepare, of start
+    struct event *wait_timer;   // bound of the states before RUN, and of MUSTER
     struct event *stop_timer;   // bound of stop, drain and close
     struct event *run_timer;    // --timeout
     struct event *unread;       // the job goes on though nobody reads its output; NULL
@@ -107,6 +110,7 @@ void job_roll_end(struct job *j);
 void job_roll_update(struct job *j, const struct members *now);
 // Ask the source again soon: somebody was lost.
 void job_roll_recheck(struct job *j);
+void job_roll_source(const struct job *j, struct source_status *out);
 // To all agents that are attached; before each PREPARE, and after each change.
 void job_roll_push(struct job *j);
 // The map's positions become the roll's.
@@ -118,6 +122,8 @@ void job_roll_resumed(struct job *j, uint32_t vertex);
 void job_roll_lost(struct job *j);
 
 // job_connect.c: the way to attached members.
+// As its source says, or its agent (CPUs).
+uint32_t job_slots(const struct job *j, uint32_t member);
 void job_connect_start(struct job *j);
 // gone: its agent has surely ended, and its ranks with it.
 // silent_ms: for how long it had said nothing.

@@ -60,21 +60,15 @@ static void put_restarts(const struct job *j, struct buf *out)
 static void put_members(const struct job *j, struct buf *out)
 {
     static const char name[] = "muster_members";
-    static const char *const states[] = {
-        [GROUP_MISSING] = "missing",
-        [GROUP_FOUND] = "found",
-        [GROUP_ATTACHED] = "attached",
-        [GROUP_LOST] = "lost",
-    };
-    uint32_t n[sizeof states / sizeof *states] = {0};
+    uint32_t n[GROUP_STATES] = {0};
     uint64_t agents = 0;
     for (uint32_t i = 0; i < j->group.n; i++) {
         n[j->group.v[i].state]++;
         agents += j->group.v[i].agents;
     }
     promtext_head(out, name, PROMTEXT_GAUGE, "Members, by state.");
-    for (size_t s = 0; s < sizeof states / sizeof *states; s++)
-        promtext_sample(out, name, "state", states[s], n[s]);
+    for (int s = 0; s < GROUP_STATES; s++)
+        promtext_sample(out, name, "state", group_state_name(s), n[s]);
     promtext_one(out, "muster_agents_total", PROMTEXT_COUNTER,
                  "Agents that were attached; a replaced pod brings another one.",
                  (double)agents);
@@ -97,11 +91,8 @@ static void put_ranks(const struct job *j, struct buf *out)
 static void put_source(const struct job *j, struct buf *out)
 {
     static const char answers[] = "muster_dns_answers_total";
-    struct source_status s = {0};
-    if (j->follow != NULL)
-        follow_status(j->follow, &s);
-    else if (j->source != NULL)
-        source_status(j->source, &s);
+    struct source_status s;
+    job_roll_source(j, &s);
     promtext_one(out, "muster_dns_queries_total", PROMTEXT_COUNTER,
                  "Questions sent to DNS servers.", (double)s.dns.queries);
     promtext_head(out, answers, PROMTEXT_COUNTER, "What became of them.");

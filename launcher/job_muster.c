@@ -11,6 +11,7 @@
 #include "common/loop.h"
 #include "common/mem.h"
 #include "launcher/job_internal.h"
+#include "launcher/oneline.h"
 
 enum {
     LAST_WORDS_MS = 2000, // for what old ranks printed and nobody has read yet
@@ -145,13 +146,6 @@ void job_muster_check(struct job *j)
 
 // ---- entering -------------------------------------------------------------------
 
-// One line that fits into an environment.
-static char *make_reason(const char *text)
-{
-    size_t n = strcspn(text, "\n");
-    return xstrndup(text, n < REASON_MAX ? n : REASON_MAX);
-}
-
 static char *next_text(double pause_s, uint32_t n, const char *who)
 {
     return n > 0 ? xasprintf("begins when %s %s back", who, n == 1 ? "is" : "are")
@@ -176,8 +170,9 @@ static void tell_failure(struct job *j)
 
 void job_muster_begin(struct job *j)
 {
+    loop_timer_disarm(j->stop_timer);
     free(j->reason);
-    j->reason = make_reason(j->verdict.text);
+    j->reason = oneline(j->verdict.text, REASON_MAX);
     j->reason_code = j->verdict.code;
     strv_addf(&j->history, "attempt %u failed after %.1f s: %s", j->at->number,
               j->run_ms > 0 ? (double)(loop_now_ms() - j->run_ms) / 1e3 : 0, j->reason);
@@ -200,6 +195,10 @@ void job_muster_next(struct job *j)
         log_warn(j->conf.log, "attempt %u: the end of its output did not come in time",
                  before->number);
     j->at = job_attempt_create(j, before->number + 1);
+    for (uint32_t i = 0; i < j->group.n; i++) { // until another agent comes
+        j->at->seats[i].replaced = before->seats[i].replaced;
+        j->at->seats[i].leaves = before->seats[i].leaves;
+    }
     job_attempt_destroy(before);
     j->run_ms = 0;
     j->printed_before += j->printed;

@@ -14,11 +14,6 @@
 #include "hostfile/hostname.h"
 #include "launcher/job_internal.h"
 
-enum {
-    SILENCE_MS = 3000, // link_conf.dead_ms
-    MARGIN_MS = 1000,  // for timers of a machine that is busy
-};
-
 // Is it of use that the member comes back? A job that ends with its first failure needs only
 // those without ranks, for the worlds that ranks may still spawn.
 static bool is_wanted(const struct job *j, uint32_t vertex)
@@ -76,7 +71,7 @@ static uint64_t outlive_ms(const struct job *j)
 {
     uint64_t orphan = j->attach->orphan_grace_ms - j->attach->link_grace_ms;
     uint64_t graces = j->via == NULL ? orphan + j->opts->grace_ms : 0;
-    return graces + SILENCE_MS + MARGIN_MS;
+    return graces + LINK_DEAD_MS + JOB_MARGIN_MS;
 }
 
 void job_return_fence(struct job *j, uint32_t vertex)

@@ -31,7 +31,6 @@ struct seen {
 };
 
 struct job_upkeep {
-    struct job *job;
     struct members newest; // as the source said last
     struct seen *seen;
     bool pushed; // agents have a roll, and get each new one
@@ -231,6 +230,15 @@ void job_roll_recheck(struct job *j)
         source_recheck(j->source);
 }
 
+void job_roll_source(const struct job *j, struct source_status *out)
+{
+    *out = (struct source_status){0};
+    if (j->follow != NULL)
+        follow_status(j->follow, out);
+    else if (j->source != NULL)
+        source_status(j->source, out);
+}
+
 void job_roll_start(struct job *j)
 {
     if (j->opts->source.kind == SOURCE_LOCAL) {
@@ -238,7 +246,6 @@ void job_roll_start(struct job *j)
         return;
     }
     struct job_upkeep *u = j->upkeep = xcalloc(1, sizeof *u);
-    u->job = j;
     u->seen = xcalloc(j->group.n, sizeof *u->seen);
     if (j->opts->source.kind == SOURCE_HOSTFILE)
         source_destroy(STEAL(j->source)); // of a pipe, which is read once

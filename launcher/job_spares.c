@@ -146,14 +146,6 @@ static bool has_failed(const struct job *j, uint32_t member)
 
 // ---- who follows ----------------------------------------------------------------
 
-static uint32_t slots_of(const struct job *j, uint32_t member)
-{
-    int slots = j->group.v[member].member->slots;
-    return j->opts->map.oversubscribe ? UINT32_MAX
-           : slots >= 0               ? (uint32_t)slots
-                                      : j->roll->members[member].cpus;
-}
-
 uint32_t job_spares_plan(const struct job *j, uint32_t *seats)
 {
     CLEANUP_FREE struct spares_member *m = xcalloc(j->group.n, sizeof *m);
@@ -162,7 +154,7 @@ uint32_t job_spares_plan(const struct job *j, uint32_t *seats)
         m[i].there =
             j->group.v[i].state == GROUP_ATTACHED && !job_seat(j, i + 1)->leaves;
         m[i].failed = has_failed(j, i);
-        m[i].slots = slots_of(j, i);
+        m[i].slots = j->opts->map.oversubscribe ? UINT32_MAX : job_slots(j, i);
     }
     for (uint32_t p = 0; p < j->map.npositions; p++) {
         seats[p] = j->map.positions[p].member;

@@ -123,12 +123,6 @@ static void refuse(struct job *j, const struct asker *a, int code, const char *w
 
 // ---- mapping ------------------------------------------------------------------
 
-static uint32_t slots_of(const struct job *j, uint32_t member)
-{
-    int slots = j->group.v[member].member->slots;
-    return slots >= 0 ? (uint32_t)slots : j->roll->members[member].cpus;
-}
-
 static bool is_named(const struct job *j, const Muster__SpawnRequest *rq,
                      uint32_t member)
 {
@@ -157,7 +151,7 @@ static uint64_t free_slots(const struct job *j, const Muster__SpawnRequest *rq,
     uint64_t sum = 0;
     for (uint32_t i = 0; i < j->group.n; i++) {
         m[i].name = j->roll->members[i].name;
-        m[i].slots = is_usable(j, rq, i) ? slots_of(j, i) : 0;
+        m[i].slots = is_usable(j, rq, i) ? job_slots(j, i) : 0;
     }
     for (uint32_t r = 0; r < j->at->nranks; r++)
         if (!j->at->ranks[r].exited && m[j->at->ranks[r].member].slots > 0)
@@ -200,9 +194,9 @@ static int map_world(struct job *j, const Muster__SpawnRequest *rq, struct map *
     if (ranks > slots) {
         tell_crowded(j, want.ranks, slots);
         for (uint32_t i = 0; i < j->group.n; i++)
-            m[i].slots = !is_usable(j, rq, i) ? 0
-                         : slots_of(j, i) > 0 ? slots_of(j, i)
-                                              : 1;
+            m[i].slots = !is_usable(j, rq, i)  ? 0
+                         : job_slots(j, i) > 0 ? job_slots(j, i)
+                                               : 1;
     }
     return map_ranks(m, j->group.n, &want, map, err);
 }

@@ -3,7 +3,7 @@
 //   job, version, state, since (s in the state), uptime (s), attempt, restarts, on_failure,
 //   ranks {total, started, ended}, waiting {for, seconds} or null, cause (what ended the
 //   attempt, while it stops) or null, reason (what ended the one before) or null,
-//   history [the last ones' ends], source {kind of it as text, last_error or null},
+//   history [the last ones' ends], source {text, last_error or null},
 //   members [{member, position or null, name, address, state, incarnation or null, ranks,
 //   running, ended, agents, why or null}], left_out (members over the bound)
 // Fields are only ever added.
@@ -70,15 +70,9 @@ static json_t *short_incarnation(const struct job *j, uint32_t member)
 static const char *member_state(const struct job *j, uint32_t member)
 {
     const struct group_member *m = &j->group.v[member];
-    static const char *const names[] = {
-        [GROUP_MISSING] = "missing",
-        [GROUP_FOUND] = "found",
-        [GROUP_ATTACHED] = "attached",
-        [GROUP_LOST] = "lost",
-    };
     if (m->state == GROUP_ATTACHED && j->at != NULL && j->at->seats[member].leaves)
         return "leaves";
-    return names[m->state];
+    return group_state_name(m->state);
 }
 
 static json_t *member(const struct job *j, uint32_t i, const struct tally *t)
@@ -105,12 +99,9 @@ static json_t *members(const struct job *j, const struct tally *by)
 
 static json_t *source(const struct job *j)
 {
-    struct source_status s = {0};
+    struct source_status s;
     CLEANUP_FREE char *what = source_describe(&j->opts->source);
-    if (j->follow != NULL)
-        follow_status(j->follow, &s);
-    else if (j->source != NULL)
-        source_status(j->source, &s);
+    job_roll_source(j, &s);
     return json_pack("{s:o, s:o}", "text", text(what), "last_error",
                      s.last_error[0] != '\0' ? text(s.last_error) : json_null());
 }

@@ -43,6 +43,7 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/local_agent.c \
 	%D%/look.c %D%/look.h \
 	%D%/map.c %D%/map.h \
+	%D%/oneline.c %D%/oneline.h \
 	%D%/opts.c %D%/opts.h \
 	%D%/output.c %D%/output.h \
 	%D%/policy.c %D%/policy.h \

@@ -9,6 +9,9 @@
 #include "common/mem.h"
 #include "common/strv.h"
 #include "launcher/events.h"
+#include "launcher/oneline.h"
+
+enum { REASON_MAX = 1000 }; // bytes: it goes into an environment
 
 struct waiting {
     uint32_t member;
@@ -108,23 +111,15 @@ void replace_hook_destroy(struct replace_hook *h)
     free(h);
 }
 
-// A text of several lines, or more than an environment should hold, is cut.
-static void set_line(struct strv *env, const char *name, const char *text)
-{
-    enum { LINE_MAX_BYTES = 1000 };
-    size_t n = strcspn(text, "\n");
-    CLEANUP_FREE char *line = xstrndup(text, n < LINE_MAX_BYTES ? n : LINE_MAX_BYTES);
-    strv_setenv(env, name, line);
-}
-
 void replace_hook_tell(struct replace_hook *h, const struct replace_hook_loss *loss)
 {
     struct waiting *w = xcalloc(1, sizeof *w);
+    CLEANUP_FREE char *reason = oneline(loss->reason, REASON_MAX);
     w->member = loss->member;
     w->name = xstrdup(loss->name);
     strv_setenv(&w->env, "MUSTER_MEMBER", loss->name);
     strv_setenv(&w->env, "MUSTER_ADDRESS", loss->address);
-    set_line(&w->env, "MUSTER_REASON", loss->reason);
+    strv_setenv(&w->env, "MUSTER_REASON", reason);
     strv_setenv(&w->env, "MUSTER_JOB", h->conf.job);
     strv_setenvf(&w->env, "MUSTER_ATTEMPT", "%u", loss->attempt);
     LL_APPEND(h->queue, w);

@@ -1,6 +1,7 @@
 // First cause and exit code.
 #include "launcher/verdict.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,14 +46,19 @@ static bool set_rank(struct verdict *v, const struct verdict_rank *r,
     return true;
 }
 
+static enum verdict_strength strength_of(int status)
+{
+    bool killed = WIFSIGNALED(status) && WTERMSIG(status) != SIGPIPE;
+    return killed ? VERDICT_SIGNAL : VERDICT_ERROR;
+}
+
 bool verdict_exit(struct verdict *v, const struct verdict_rank *r, int status,
                   bool connected, bool finalized)
 {
     if (status != 0) {
         CLEANUP_FREE char *how = proc_status_text(status);
         CLEANUP_FREE char *text = xasprintf("ended with %s", how);
-        return set_rank(v, r, WIFSIGNALED(status) ? VERDICT_SIGNAL : VERDICT_ERROR,
-                        proc_status_code(status), text);
+        return set_rank(v, r, strength_of(status), proc_status_code(status), text);
     }
     if (connected && !finalized)
         return set_rank(v, r, VERDICT_ERROR, 1,

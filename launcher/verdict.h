@@ -14,7 +14,8 @@ enum { VERDICT_OWN_FAILURE = 125, VERDICT_TIMEOUT = 124 };
 // the loss is. So a stronger cause takes the place of a weaker one; whoever calls must
 // not offer what is its own doing (ranks that it stops).
 enum verdict_strength {
-    VERDICT_ERROR,  // a rank ended with an exit code, or aborted
+    VERDICT_ERROR,  // a rank ended with an exit code, aborted, or wrote to a peer that
+                    // was gone (SIGPIPE)
     VERDICT_SIGNAL, // a rank was killed
     VERDICT_LOSS, // a member, an agent, a keeper or a PMIx server is gone; our own failure
     VERDICT_ORDER, // the user's signal, a bad request

@@ -15,7 +15,6 @@
 enum {
     OPEN_MS = 10000,
     HEARTBEAT_MS = 1000,
-    DEAD_MS = 3000,
     LINGER_MS = 1000, // for the peer's last word once ours is written
     QUEUE_MAX = 512 << 20,
 };
@@ -463,7 +462,7 @@ struct link *link_core_create(const struct link_conf *conf, const char *peer,
     l->conf = *conf;
     l->conf.open_ms = conf->open_ms > 0 ? conf->open_ms : OPEN_MS;
     l->conf.heartbeat_ms = conf->heartbeat_ms > 0 ? conf->heartbeat_ms : HEARTBEAT_MS;
-    l->conf.dead_ms = conf->dead_ms > 0 ? conf->dead_ms : DEAD_MS;
+    l->conf.dead_ms = conf->dead_ms > 0 ? conf->dead_ms : LINK_DEAD_MS;
     l->conf.queue_max = conf->queue_max > 0 ? conf->queue_max : QUEUE_MAX;
     uint32_t finest = l->conf.heartbeat_ms / 2 < l->conf.dead_ms / 8
                           ? l->conf.heartbeat_ms / 2

@@ -76,6 +76,8 @@ struct link_ops {
     void (*resumed)(void *arg);
 };
 
+enum { LINK_DEAD_MS = 3000 };
+
 struct link_conf {
     struct event_base *base;
     const struct keyring *keys; // borrowed; NULL only for link_over_fds
@@ -84,7 +86,7 @@ struct link_conf {
     struct log *log;            // may be NULL
     uint32_t open_ms;           // deadline until UP; 0: 10,000
     uint32_t heartbeat_ms;      // 0: 1,000
-    uint32_t dead_ms;           // 0: 3,000
+    uint32_t dead_ms;           // 0: LINK_DEAD_MS
     size_t queue_max;  // bytes unsent or not acknowledged that end the link; 0: 512 MiB
     uint32_t grace_ms; // link_dial: how long the link outlives its connection; 0: not
 };

@@ -92,6 +92,7 @@ shared_tmp() {
   run --separate-stderr lead env "${others[@]}" timeout 60 "$muster" run \
     --pods 'train-[0-1].train' --slots 2 env
   [ "$status" = 0 ]
-  ! grep -E '^(SLURM_|FLUX_JOB_ID|PMI_FD|PMIX_NAMESPACE=other|OMPI_MCA_ess=)' <<<"$output"
-  [ "$(grep '^PMI_RANK=' <<<"$output" | sort | tr '\n' ' ')" = "PMI_RANK=0 PMI_RANK=1 PMI_RANK=2 PMI_RANK=3 " ]
+  kept=$output
+  run ! grep -E '^(SLURM_|FLUX_JOB_ID|PMI_FD|PMIX_NAMESPACE=other|OMPI_MCA_ess=)' <<<"$kept"
+  [ "$(grep '^PMI_RANK=' <<<"$kept" | sort | tr '\n' ' ')" = "PMI_RANK=0 PMI_RANK=1 PMI_RANK=2 PMI_RANK=3 " ]
 }

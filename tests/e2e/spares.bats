@@ -79,7 +79,7 @@ attached() { [ "$(lead grep '"attached"' /tmp/events | grep -c "\"$1.train\"")" 
   at 1 train-0 train-1
   kill -KILL "$(pids_of train-1 'rank [$]RANK' | head -1)"
   at 2 train-0 train-2
-  ! grep -q 'replace-hook' "$out" # a member that is there is nobody's to replace
+  run ! grep -q 'replace-hook' "$out" # a member that is there is nobody's to replace
   address=$("$podbox" ip train-2)
   "$podbox" kill train-2
   at 3 train-0 train-1 # better than to wait
@@ -87,6 +87,20 @@ attached() { [ "$(lead grep '"attached"' /tmp/events | grep -c "\"$1.train\"")" 
   grep -qE "^muster: warning: replace-hook: /tmp/hook: train-2.train $address attempt 2 job [0-9a-f]{16}: .*" "$out"
   [ "$(grep -c 'hook: train-2' "$out")" = 1 ]
   for i in 0 1; do "$podbox" exec "train-$i" bash -c 'echo 3 >/tmp/last'; done
+  ends_within 30 "$job"
+  [ "$code" = 0 ]
+}
+
+@test "who was replaced by order stays out, while another agent has not come" {
+  agents_up 3
+  start 3 -n 2 --ppn 1 --oversubscribe bash -c "$ranks_say"
+  at 1 train-0 train-1
+  lead "$muster" replace train-1 --reason 'ECC errors'
+  at 2 train-0 train-2
+  kill -KILL "$(pids_of train-2 'rank [$]RANK' | head -1)"
+  at 3 train-0 train-2 # not train-1, whose agent is still there
+  lead "$muster" status | grep -qE '^ *- +train-1\.train .* leaves '
+  for i in 0 2; do "$podbox" exec "train-$i" bash -c 'echo 3 >/tmp/last'; done
   ends_within 30 "$job"
   [ "$code" = 0 ]
 }

@@ -90,7 +90,7 @@ metric() { page /metrics | tr -d '\r' | grep -qxF "$1"; }
 @test "an operator replaces and drains: the job waits for another agent, says so, and goes on" {
   start_job 3 --on-failure restart --healthy 0 --orphan-grace 2 --link-grace 1 --status 7900
   run -0 ask train-1 replace train-1 --reason $'bad\tGPU 3'
-  [[ $output == *'attempt 1 ends, and attempt 2 waits'* ]]
+  [[ $output == *'attempt 1 ends, and attempt 2 begins on a spare, or with another agent'* ]]
   wait_for 30 is_state muster
   [[ $(json 's["waiting"]["for"]') == *'attempt 2 waits for train-1'*'replaced by an operator: bad GPU 3'* ]]
   run -0 ask train-0 status

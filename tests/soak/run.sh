@@ -118,7 +118,7 @@ violation() {
 
 # Waits for the recovery from what began at attempt `before`, line `line`; sets recovered_ms.
 recovers() {
-  local start=$1 before=$2 line=$3
+  local start=$1 before=$2 line=$3 was=$2
   case ${fault_kinds[$kind]} in
     silent | either) before=$((before - 1)) ;;
     anew) before=0 line=0 first_line=0 ;; # its output is new, too
@@ -128,6 +128,7 @@ recovers() {
   wait_for "$bound" eval 'gone "$job" || moves '"$before $line" || violation "$name: the job does not go on"
   [ "${fault_kinds[$kind]}" = again ] || [ "${fault_kinds[$kind]}" = anew ] || recovered_ms=$(($(ms) - start))
   ! gone "$job" || violation "$name: the job ended"
+  [ "${fault_kinds[$kind]}" != silent ] || [ "$(attempt_now)" = "$was" ] || violation "$name: attempt $was did not go on"
 }
 
 # holds LINE: what must, of a fault that began behind this line of the output.

@@ -1,5 +1,6 @@
 // First cause and exit code.
 #include <criterion/criterion.h>
+#include <signal.h>
 #include <string.h>
 
 #include "launcher/verdict.h"
@@ -27,6 +28,19 @@ Test(verdict, a_loss_explains_the_errors_of_peers)
     cr_assert_eq(v.code, 125);
     cr_assert_str_eq(v.text, "train-0 was lost");
     cr_assert_not(verdict_exit(&v, &rank3, 9, true, false));
+    verdict_free(&v);
+}
+
+Test(verdict, who_wrote_to_a_dead_peer_is_not_the_cause)
+{
+    struct verdict v = {0};
+    const struct verdict_rank r0 = {.number = 0, .member = "a", .address = "10.0.0.1"};
+    const struct verdict_rank r4 = {.number = 4, .member = "b", .address = "10.0.0.2"};
+    cr_assert(verdict_exit(&v, &r0, SIGPIPE, true, false));
+    cr_assert_eq(v.code, 128 + SIGPIPE);
+    cr_assert(verdict_exit(&v, &r4, SIGKILL, true, false));
+    cr_assert_eq(v.rank, 4);
+    cr_assert_not(verdict_exit(&v, &r0, SIGPIPE, true, false));
     verdict_free(&v);
 }
 
