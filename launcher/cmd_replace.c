@@ -271,7 +271,8 @@ int cmd_replace(int argc, char **argv)
         .args_doc = "MEMBER --reason TEXT\nMEMBER --address IP",
         .doc =
             "Restart a running job without the agent that a member has now (--reason), "
-            "as if it had failed: the next attempt takes a spare, or another agent of that "
+            "as if it had failed: the next attempt takes a spare, or another agent of "
+            "that "
             "member. Or give one member of a hostfile another address (--address). "
             "There MEMBER is its name, or the "
             "address that stands there for one. Exactly that word of the file changes, "
