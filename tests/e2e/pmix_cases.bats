@@ -93,6 +93,6 @@ shared_tmp() {
     --pods 'train-[0-1].train' --slots 2 env
   [ "$status" = 0 ]
   kept=$output
-  run ! grep -E '^(SLURM_|FLUX_JOB_ID|PMI_FD|PMIX_NAMESPACE=other|OMPI_MCA_ess=)' <<<"$kept"
+  run ! grep -E "^(SLURM_|FLUX_JOB_ID|PMI_FD=77\$|PMIX_NAMESPACE=other|OMPI_MCA_ess=)" <<<"$kept"
   [ "$(grep '^PMI_RANK=' <<<"$kept" | sort | tr '\n' ' ')" = "PMI_RANK=0 PMI_RANK=1 PMI_RANK=2 PMI_RANK=3 " ]
 }
