@@ -79,11 +79,18 @@ static void begin_attempt(struct session *s, const struct frame *head,
                           Muster__Prepare *m)
 {
     ERR_AUTO err = ERR_INIT;
+    s->displaced = false;
     struct attempt *at = attempt_create(s, head, m, &err);
     if (at != NULL)
         add_attempt(s, at);
     else
         refuse_prepare(s, head->attempt, &err);
+}
+
+static bool is_place_taken(struct session *s)
+{
+    session_doubt_others(s);
+    return agent_is_leaving(s->agent, s) || session_waits_for_others(s);
 }
 
 static bool has_ranks_here(const struct session *s, const Muster__Prepare *m)
@@ -96,8 +103,9 @@ static bool has_ranks_here(const struct session *s, const Muster__Prepare *m)
 
 static void wait_for_older(struct session *s, const struct frame *f, Muster__Prepare *m)
 {
-    log_info(session_log(s),
-             "PREPARE waits until the session before has ended its ranks");
+    log_info(
+        session_log(s),
+        "PREPARE waits until ranks of before have ended, or their launchers answer");
     msg_free(s->pending);
     s->pending = m;
     s->pending_head = *f;
@@ -107,7 +115,8 @@ static void wait_for_older(struct session *s, const struct frame *f, Muster__Pre
 void session_look_again(struct session *s)
 {
     session_claim_look_again(s);
-    if (s->pending != NULL && !agent_is_leaving(s->agent, s))
+    if (s->pending != NULL && !agent_is_leaving(s->agent, s) &&
+        !session_waits_for_others(s))
         begin_attempt(s, &s->pending_head, STEAL(s->pending));
 }
 
@@ -133,7 +142,7 @@ static void prepare(struct session *s, const struct frame *f)
         refuse_prepare(s, f->attempt, &err);
     else if (at != NULL)
         attempt_add_world(at, m);
-    else if (has_ranks_here(s, m) && agent_is_leaving(s->agent, s))
+    else if (has_ranks_here(s, m) && is_place_taken(s))
         wait_for_older(s, f, m);
     else
         begin_attempt(s, f, m);
@@ -164,6 +173,8 @@ static void local_frame(struct session *s, const struct frame *f)
     struct attempt *at = session_find_attempt(s, f->attempt);
     if (f->kind == FRAME_REATTACH)
         session_reattach(s, f);
+    else if (f->kind == FRAME_ALIVE)
+        session_alive(s);
     else if (f->kind == FRAME_ANSWER)
         session_answer(s, f);
     else if (session_claim_frame(s, f))
@@ -346,6 +357,7 @@ static void on_down(void *arg, const struct err *why)
         if (s->attempts != NULL)
             loop_timer_arm(s->bound, orphan_ms(s, away));
     }
+    session_doubt_over(s);
     session_over_when_idle(s);
 }
 
@@ -379,12 +391,18 @@ static void on_over(evutil_socket_t fd, short what, void *arg)
     agent_session_over(s->agent, s);
 }
 
+static void on_doubt(evutil_socket_t fd, short what, void *arg)
+{
+    session_doubt_over(arg);
+}
+
 struct session *session_create(struct agent *a)
 {
     struct session *s = xcalloc(1, sizeof *s);
     s->agent = a;
     s->bound = loop_timer(agent_conf(a)->base, on_bound, s);
     s->over = loop_timer(agent_conf(a)->base, on_over, s);
+    s->doubt = loop_timer(agent_conf(a)->base, on_doubt, s);
     return s;
 }
 
@@ -413,6 +431,8 @@ void session_destroy(struct session *s)
     msg_free(s->pending);
     loop_timer_free(s->bound);
     loop_timer_free(s->over);
+    loop_timer_free(s->doubt);
+    free(s->taken_by);
     free(s->address);
     free(s);
 }

@@ -19,8 +19,10 @@
 static bool is_wanted(const struct job *j, uint32_t vertex)
 {
     bool spare = !job_seat(j, vertex)->hosts && job_attempt_lives(j);
-    return spare || (j->opts->policy.on_failure == POLICY_RESTART &&
-                     j->state != JOB_DISCOVER && j->state <= JOB_STOP);
+    bool due = j->state == JOB_CLAIM || j->state == JOB_MUSTER;
+    return spare || due ||
+           (j->opts->policy.on_failure == POLICY_RESTART && j->state != JOB_DISCOVER &&
+            j->state <= JOB_STOP);
 }
 
 static void set_address(struct job *j, uint32_t member)
@@ -29,6 +31,8 @@ static void set_address(struct job *j, uint32_t member)
     struct group_member *m = &j->group.v[member];
     Muster__Member *told = j->attach->members[member];
     snprintf(m->address, sizeof m->address, "%s", now);
+    if (m->state == GROUP_MISSING && now[0] != '\0')
+        m->state = GROUP_FOUND;
     free(told->address);
     told->address = xstrdup(now);
     if (j->via == NULL) // else it is sshd's
@@ -85,7 +89,7 @@ void job_return_fence(struct job *j, uint32_t vertex)
 
 uint64_t job_return_fences(const struct job *j)
 {
-    uint64_t latest = 0;
+    uint64_t latest = job_claim_fence(j);
     for (uint32_t i = 0; i < j->group.n; i++)
         if (j->at->seats[i].fence_ms > latest)
             latest = j->at->seats[i].fence_ms;
@@ -121,6 +125,7 @@ void job_return_greet(struct job *j, uint32_t vertex, bool same)
     struct job_seat *seat = job_seat(j, vertex);
     seat->replaced = seat->replaced && same;
     seat->leaves = seat->replaced;
+    job_record_changed(j);
     if (same || has_ended(j, vertex))
         seat->fence_ms = 0;
     job_muster_check(j);

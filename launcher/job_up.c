@@ -127,6 +127,13 @@ static void tell_finding(struct job *j, const struct group_member *m, const char
     log_warn(j->conf.log, "member %s (told once): %s", name, text);
 }
 
+void job_ready_check(struct job *j)
+{
+    if (j->state == JOB_PREPARE && j->at->ready == j->map.npositions &&
+        job_claim_may_go(j))
+        job_event(j, JOB_EV_READY);
+}
+
 static void on_ready(struct job *j, const struct frame *f, struct group_member *m)
 {
     Muster__Ready *msg = msg_unpack(f, &muster__ready__descriptor, NULL);
@@ -142,8 +149,9 @@ static void on_ready(struct job *j, const struct frame *f, struct group_member *
     if (world > 0 || seat->ready || job_position(j, f->src) == NULL)
         return;
     seat->ready = true;
-    if (++j->at->ready == j->map.npositions)
-        job_event(j, JOB_EV_READY);
+    j->at->ready++;
+    job_claim_ready(j, f->src);
+    job_ready_check(j);
 }
 
 // What its agent says of it, as the cause.
@@ -359,6 +367,12 @@ static void attempt_frame(struct job *j, const struct frame *f, struct group_mem
     }
 }
 
+static void answer_alive(struct job *j, uint32_t vertex)
+{
+    struct frame f = job_frame(j, FRAME_ALIVE, vertex);
+    branch_send(j->branch, &f);
+}
+
 void job_up_frame(void *arg, const struct frame *f)
 {
     struct job *j = arg;
@@ -370,6 +384,8 @@ void job_up_frame(void *arg, const struct frame *f)
         on_lost_below(j, f);
     else if (f->kind == FRAME_ASK)
         job_ask(j, f);
+    else if (f->kind == FRAME_ALIVE)
+        answer_alive(j, f->src);
     else if (f->kind == FRAME_RECORD || f->kind == FRAME_GRANT || f->kind == FRAME_DENY)
         job_claim_frame(j, f);
     else

@@ -310,7 +310,7 @@ static void look(struct launcher *l)
             members[n++] = (struct claim_member){names[a], nobody};
     if (!all_linked(l) || claim_state(l->claim) != CLAIM_LOOKING)
         return;
-    if (claim_judge(l->claim, members) == CLAIM_ASKING)
+    if (claim_judge(l->claim, members, false) == CLAIM_ASKING)
         tell(l, CLAIM);
 }
 
