@@ -156,7 +156,7 @@ void job_spares_restore(struct job *j, uint32_t member, const struct job_standin
 
 void job_spares_begin(struct job *j)
 {
-    if (j->verdict.rank >= 0)
+    if (j->verdict.failed && j->verdict.rank >= 0)
         job_spares_failed(j, j->at->ranks[j->verdict.rank].member);
     for (uint32_t i = 0; i < j->group.n; i++)
         ask_for_another(j, i);
