@@ -87,12 +87,6 @@ static void begin_attempt(struct session *s, const struct frame *head,
         refuse_prepare(s, head->attempt, &err);
 }
 
-static bool is_place_taken(struct session *s)
-{
-    session_doubt_others(s);
-    return agent_is_leaving(s->agent, s) || session_waits_for_others(s);
-}
-
 static bool has_ranks_here(const struct session *s, const Muster__Prepare *m)
 {
     for (size_t i = 0; i < m->n_positions; i++)
@@ -101,23 +95,31 @@ static bool has_ranks_here(const struct session *s, const Muster__Prepare *m)
     return false;
 }
 
-static void wait_for_older(struct session *s, const struct frame *f, Muster__Prepare *m)
+static bool is_place_free(struct session *s)
 {
-    log_info(
-        session_log(s),
-        "PREPARE waits until ranks of before have ended, or their launchers answer");
-    msg_free(s->pending);
-    s->pending = m;
-    s->pending_head = *f;
-    s->pending_head.body = NULL;
+    return !agent_is_leaving(s->agent, s) && !session_waits_for_others(s);
 }
 
 void session_look_again(struct session *s)
 {
     session_claim_look_again(s);
-    if (s->pending != NULL && !agent_is_leaving(s->agent, s) &&
-        !session_waits_for_others(s))
+    if (s->pending != NULL && is_place_free(s))
         begin_attempt(s, &s->pending_head, STEAL(s->pending));
+}
+
+// Ranks of before come first, and those of other jobs whose launchers have gone.
+static void take_place(struct session *s, const struct frame *f, Muster__Prepare *m)
+{
+    msg_free(s->pending);
+    s->pending = m;
+    s->pending_head = *f;
+    s->pending_head.body = NULL;
+    session_doubt_others(s);
+    if (is_place_free(s))
+        begin_attempt(s, &s->pending_head, STEAL(s->pending));
+    else
+        log_info(session_log(s), "PREPARE waits until ranks of before have ended, or "
+                                 "their launchers answer");
 }
 
 // Attempts of before: their last output was taken or given up.
@@ -142,8 +144,8 @@ static void prepare(struct session *s, const struct frame *f)
         refuse_prepare(s, f->attempt, &err);
     else if (at != NULL)
         attempt_add_world(at, m);
-    else if (has_ranks_here(s, m) && is_place_taken(s))
-        wait_for_older(s, f, m);
+    else if (has_ranks_here(s, m))
+        take_place(s, f, m);
     else
         begin_attempt(s, f, m);
 }
@@ -433,6 +435,7 @@ void session_destroy(struct session *s)
     loop_timer_free(s->over);
     loop_timer_free(s->doubt);
     free(s->taken_by);
+    free(s->note);
     free(s->address);
     free(s);
 }
@@ -533,6 +536,11 @@ const struct tree *session_tree(const struct session *s)
 uint32_t session_vertex(const struct session *s)
 {
     return s->vertex;
+}
+
+const char *session_note(const struct session *s)
+{
+    return s->note;
 }
 
 struct handoff_claim *session_claim(const struct session *s)

@@ -42,6 +42,19 @@ static void ban(struct session *s)
     session_say_denied(s);
 }
 
+// Whoever waits for its place tells its user.
+static bool note(void *arg, struct session *asker)
+{
+    const struct session *s = arg;
+    if (asker == s || asker->pending == NULL || asker->job == s->job)
+        return true;
+    free(asker->note);
+    asker->note = xasprintf(
+        "ranks of a launcher on %s that did not answer were killed first (job %s)",
+        s->attach->launcher_host, s->attach->job_key);
+    return true;
+}
+
 static void lose_place(struct session *s)
 {
     log_warn(
@@ -51,6 +64,7 @@ static void lose_place(struct session *s)
         s->attach->job_key, s->attach->launcher_host, s->taken_by);
     s->doubted = false;
     s->displaced = true;
+    agent_each_session(s->agent, note, s);
     ban(s);
     session_end_ranks(s,
                       "its launcher did not answer, and another one wanted the agent");

@@ -38,8 +38,9 @@ struct session {
     struct event *bound; // of GREETED and ORPHANED
     struct event *over;  // ends the session from the loop, outside of all callbacks
     char *address;
-    bool doubted;        // its launcher was asked whether it lives (session_beside.c)
-    bool displaced;      // it did not answer, and its ranks are being killed
+    bool doubted;   // its launcher was asked whether it lives (session_beside.c)
+    bool displaced; // it did not answer, and its ranks are being killed
+    char *note;     // for the launcher: whose ranks had to go first; NULL: nobody's
     struct event *doubt; // the answer's bound
     char *taken_by;      // where the launcher is that wants its place
     bool client;         // says of itself that it only asks
