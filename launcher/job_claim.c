@@ -225,6 +225,8 @@ static void ask(struct job *j)
 static void judge(struct job *j)
 {
     CLEANUP_FREE struct claim_member *m = list_members(j);
+    if (claim_state(j->claim->claim) == CLAIM_ASKING)
+        return;
     switch (claim_judge(j->claim->claim, m, j->claim->late)) {
     case CLAIM_ASKING: ask(j); break;
     case CLAIM_OVER: leave_done(j); break;

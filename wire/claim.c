@@ -523,10 +523,9 @@ static const struct told *counted(const struct claim *c)
 
 static bool is_held(const struct claim *c, const struct told *t, uint32_t seat)
 {
-    bool asked = c->state == CLAIM_ASKING || c->state == CLAIM_REIGNS;
     const struct claimed_member *m =
         t->seats[seat] != NOBODY ? &c->members[t->seats[seat]] : NULL;
-    return m != NULL && (asked ? is_granted(m, 0) : is_here(m, 0));
+    return m != NULL && (c->state == CLAIM_REIGNS ? is_granted(m, 0) : is_here(m, 0));
 }
 
 uint32_t claim_seats(const struct claim *c)
