@@ -328,10 +328,10 @@ static void judge(struct launcher *l)
         tell(l, CLAIM);
 }
 
-static uint32_t first_seats(const struct launcher *l)
+static uint32_t first_seats(const struct model *m, const struct launcher *l)
 {
     uint32_t seats = 0;
-    for (uint32_t a = 0; a < AGENTS && count(seats) < POSITIONS; a++)
+    for (uint32_t a = 0; a < AGENTS && count(seats) < m->positions; a++)
         seats |= has(l->members, a) ? 1U << a : 0;
     return seats;
 }
@@ -355,7 +355,7 @@ static void take_over(struct model *m, struct launcher *l, const Muster__Progres
 static void reign(struct model *m, struct launcher *l)
 {
     const Muster__Record *last = claim_last(l->claim);
-    l->seats = first_seats(l);
+    l->seats = first_seats(m, l);
     if (last != NULL)
         take_over(m, l, last->progress);
     enter(l, GATHER);
@@ -656,6 +656,7 @@ void claim_model_create(struct model *m, unsigned seed)
 {
     m->seed = seed;
     m->fault_rate = 1 + seed % 20;
+    m->positions = POSITIONS - seed % 2;
     for (uint32_t a = 0; a < AGENTS; a++)
         m->agents[a].records = records_create();
     for (uint32_t l = 0; l < LAUNCHERS; l++)

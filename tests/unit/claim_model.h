@@ -22,7 +22,7 @@ struct records;
 enum { AGENTS = 5, LAUNCHERS = 2, SESSIONS = 2 * LAUNCHERS, QUEUE = 64 };
 
 enum {
-    POSITIONS = 3,
+    POSITIONS = 3,     // or one less: with two, two attempts fit beside each other
     WAIT = 400,        // turns of a launcher in one phase: then it ends with a reason
     READY_BOUND = 100, // the same for READYING and STOPPING: the attempt has failed
 };
@@ -97,6 +97,7 @@ struct launcher {
 struct model {
     unsigned seed;
     unsigned fault_rate; // of 1,000 steps
+    unsigned positions;
     uint32_t lives, incarnations;
     bool groups_differ, forgets;
     bool partial;  // launchers can be late

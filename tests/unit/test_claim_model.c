@@ -11,7 +11,7 @@
 #include "tests/unit/claim_model.h"
 #include "wire/claim.h"
 
-enum { SEEDS = 600, STEPS = 1500, QUIET = 20000 };
+enum { SEEDS = 2000, STEPS = 1500, QUIET = 20000 };
 
 // ---- invariants -----------------------------------------------------------------------
 
