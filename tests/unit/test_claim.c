@@ -157,7 +157,8 @@ Test(claim, a_job_that_is_done_is_over_but_not_for_another_program_or_a_rerun)
     claim_destroy(c);
     c = make(true, false);
     all_say(c, &s.record);
-    cr_assert_eq(claim_judge(c, members, false), CLAIM_ASKING); // and no majority is asked for
+    cr_assert_eq(claim_judge(c, members, false),
+                 CLAIM_ASKING); // and no majority is asked for
     cr_assert_null(claim_last(c));
     claim_destroy(c);
     s.argv[0] = other;
@@ -297,6 +298,126 @@ Test(claim, who_reigns_is_deposed_by_any_rival)
     all_grant(c, 1);
     held(&s, 2, 'r');
     cr_assert_eq(claim_record(c, 0, &s.record), CLAIM_DEPOSED);
+    claim_destroy(c);
+}
+
+// Without the third member: a new job waits for it, one that goes on does not.
+Test(claim, who_is_late_goes_on_without_members_that_are_missing_but_begins_nothing_new)
+{
+    struct story s;
+    struct claim *c = make(false, false);
+    claim_record(c, 0, &blank);
+    claim_record(c, 1, &blank);
+    cr_assert(!claim_is_known(c));
+    cr_assert_eq(claim_judge(c, members, true), CLAIM_LOOKING);
+    came_to(&s, 1, 4, train, 3, 't');
+    claim_record(c, 1, &s.record);
+    cr_assert(claim_is_known(c));
+    cr_assert_eq(claim_judge(c, members, false), CLAIM_LOOKING);
+    cr_assert_eq(claim_judge(c, members, true), CLAIM_ASKING);
+    uint32_t member;
+    cr_assert_str_eq(claim_missing(c, 0, &member)->name, "train-2");
+    cr_assert_eq(member, 2);
+    cr_assert_null(claim_missing(c, 1, &member));
+    cr_assert_eq(claim_granted(c, 0, 2), CLAIM_ASKING);
+    cr_assert_eq(claim_granted(c, 1, 2), CLAIM_REIGNS);
+    cr_assert(claim_can_go(c));
+    claim_destroy(c);
+}
+
+Test(claim, a_member_that_is_lost_while_it_is_asked_is_missing_then)
+{
+    struct story s;
+    struct claim *c = make(false, false);
+    came_to(&s, 1, 4, train, 3, 't');
+    all_say(c, &s.record);
+    cr_assert_eq(claim_judge(c, members, false), CLAIM_ASKING);
+    claim_granted(c, 0, 2);
+    cr_assert_eq(claim_lost(c, 1), CLAIM_ASKING);
+    cr_assert_eq(claim_granted(c, 2, 2), CLAIM_REIGNS); // 2 of 3
+    cr_assert_eq(claim_seats_held(c), 2);
+    claim_destroy(c);
+    c = make(false, false);
+    all_say(c, &s.record);
+    claim_judge(c, members, false);
+    claim_granted(c, 0, 2);
+    claim_lost(c, 1);
+    cr_assert_eq(claim_lost(c, 2), CLAIM_ASKING); // 1 of 3
+    claim_record(c, 2, &s.record);
+    cr_assert_eq(claim_granted(c, 2, 2), CLAIM_REIGNS);
+    claim_destroy(c);
+}
+
+Test(claim, half_a_job_is_done_only_when_a_majority_says_so)
+{
+    struct story s;
+    struct claim *c = make(false, false);
+    came_to(&s, 1, 4, train, 3, 't');
+    s.progress.done = true;
+    claim_record(c, 0, &s.record);
+    cr_assert_eq(claim_judge(c, members, true), CLAIM_LOOKING);
+    claim_record(c, 1, &blank);
+    cr_assert_eq(claim_judge(c, members, true), CLAIM_OVER);
+    claim_destroy(c);
+}
+
+// A launcher that came no further than the member that was missing then had as high a term.
+Test(claim, by_the_word_of_a_member_that_comes_late_nobody_is_deposed)
+{
+    struct story s, ghost;
+    struct claim *c = make(false, false);
+    came_to(&s, 1, 4, train, 3, 't');
+    claim_record(c, 0, &s.record);
+    claim_record(c, 1, &s.record);
+    claim_judge(c, members, true);
+    claim_granted(c, 0, 2);
+    claim_granted(c, 1, 2);
+    held(&ghost, 5, 'g');
+    cr_assert_eq(claim_record(c, 2, &ghost.record), CLAIM_REIGNS);
+    cr_assert_eq(claim_denied(c, 2, &ghost.record), CLAIM_REIGNS);
+    cr_assert(claim_outbid(c));
+    cr_assert_eq(claim_again(c), CLAIM_ASKING);
+    cr_assert_eq(claim_term(c), 6);
+    cr_assert(!claim_outbid(c));
+    all_grant(c, 6);
+    cr_assert_eq(claim_state(c), CLAIM_REIGNS);
+    cr_assert_eq(claim_denied(c, 2, &ghost.record), CLAIM_REIGNS); // an old answer
+    held(&ghost, 7, 'g'); // it has granted by now: this one counts
+    cr_assert_eq(claim_denied(c, 2, &ghost.record), CLAIM_DEPOSED);
+    claim_destroy(c);
+}
+
+// Positions on 0 and 1; then a spare, 2, has that of 1.
+Test(claim, an_attempt_goes_when_half_of_the_positions_before_know_of_it)
+{
+    const uint32_t first[] = {0, 1}, second[] = {0, 2}, third[] = {1, 2};
+    struct claim *c = make(false, false);
+    all_say(c, &blank);
+    claim_judge(c, members, false);
+    all_grant(c, 1);
+    claim_prepared(c, 1, first, 2);
+    cr_assert(claim_may_go(c));
+    claim_gone(c);
+    claim_lost(c, 1);
+    cr_assert(claim_can_go(c)); // no other launcher has a majority without 0
+    claim_prepared(c, 2, second, 2);
+    claim_acked(c, 2, 2);
+    cr_assert(!claim_may_go(c));
+    claim_acked(c, 0, 2);
+    cr_assert(claim_may_go(c));
+    // It is never told to go: the next one needs half of both.
+    claim_granted(c, 1, 1);
+    claim_lost(c, 0);
+    cr_assert(claim_can_go(c));
+    claim_prepared(c, 3, third, 2);
+    claim_acked(c, 1, 3);
+    cr_assert(!claim_may_go(c));
+    claim_acked(c, 2, 3);
+    cr_assert(claim_may_go(c));
+    claim_gone(c);
+    claim_lost(c, 1);
+    claim_lost(c, 2);
+    cr_assert(!claim_can_go(c));
     claim_destroy(c);
 }
 
