@@ -178,16 +178,17 @@ static void tell(struct job *j, bool failed)
     double pause_s = (double)left(j->pause_ms) / 1e3;
     CLEANUP_FREE char *who = buf_steal_str(&text);
     CLEANUP_FREE char *next = next_text(pause_s, n, who);
+    if (!failed) {
+        log_warn(j->conf.log, "job %s: %s; attempt %u %s", j->key, j->reason,
+                 number + 1, next);
+        return;
+    }
     events_write(j->conf.events, "attempt-failed",
                  json_pack("{s:i, s:s, s:i, s:i, s:f}", "attempt", (int)number, "cause",
                            j->reason, "code", j->reason_code, "vacant", (int)n, "pause",
                            pause_s));
-    if (failed)
-        log_warn(j->conf.log, "attempt %u failed: %s; attempt %u %s", number, j->reason,
-                 number + 1, next);
-    else
-        log_warn(j->conf.log, "job %s: %s; attempt %u %s", j->key, j->reason,
-                 number + 1, next);
+    log_warn(j->conf.log, "attempt %u failed: %s; attempt %u %s", number, j->reason,
+             number + 1, next);
 }
 
 static void note_failure(struct job *j)

@@ -85,11 +85,13 @@ end_at() {
   start "$out" --pods 'train-[1-7].train' --fanout 2 --max-restarts 2
   at 1 train-{1..7}
   "$podbox" kill train-6
+  "$podbox" unready train-6 # its name has no address
   kill_launcher
   start "$out.second" --pods 'train-[1-7].train' --fanout 2 --max-restarts 2
-  wait_for 30 grep -q 'taken over from .*; attempt 2 begins when train-6.train .* is back' "$out"
-  "$podbox" exec train-1 "$muster" status | grep -q 'waits for train-6.train'
+  wait_for 30 grep -q 'taken over from .*; attempt 2 begins when train-6.train is back' "$out"
+  "$podbox" exec train-1 "$muster" status | grep -q 'waits for train-6.train: '
   "$podbox" replace train-6
+  "$podbox" ready train-6
   agents train-6
   at 2 train-{1..7}
   kill -KILL "$(pids_of train-3 'bash -c echo' | head -1)"
