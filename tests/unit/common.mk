@@ -18,3 +18,7 @@ check_PROGRAMS += tests/unit/test_seconds
 TESTS += tests/unit/test_seconds
 tests_unit_test_seconds_SOURCES = %D%/test_seconds.c
 tests_unit_test_seconds_LDADD = $(COMMON_LIBS) $(UNIT_LIBS)
+check_PROGRAMS += tests/unit/test_interp
+TESTS += tests/unit/test_interp
+tests_unit_test_interp_SOURCES = %D%/test_interp.c
+tests_unit_test_interp_LDADD = contrib/bundle/libbundle.a $(COMMON_LIBS) $(UNIT_LIBS)
