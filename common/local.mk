@@ -17,5 +17,6 @@ common_libcommon_a_SOURCES = \
 	%D%/sha256.c %D%/sha256.h \
 	%D%/std.c %D%/std.h \
 	%D%/strv.c %D%/strv.h \
-	%D%/watch.c %D%/watch.h
+	%D%/watch.c %D%/watch.h \
+	%D%/watchpath.c %D%/watchpath.h
 COMMON_LIBS = common/libcommon.a $(EVENT_LIBS)
