@@ -332,10 +332,10 @@ void follow_health(const struct follow *f, struct follow_health *out)
         out->age_ms = f->read_ms > 0 ? (int64_t)(loop_now_ms() - f->read_ms) : -1;
 }
 
-void follow_recheck(struct follow *f)
+void follow_recheck(struct follow *f, const char *lost)
 {
     if (f->source != NULL)
-        source_recheck(f->source);
+        source_recheck(f->source, lost);
 }
 
 void follow_hold(struct follow *f)

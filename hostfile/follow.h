@@ -40,8 +40,8 @@ struct follow_conf {
 struct follow *follow_start(const struct follow_conf *conf, struct err *err);
 // Counters go on when the source is started again.
 void follow_status(const struct follow *f, struct source_status *out);
-// Ask for names again soon (source_recheck); literals stay.
-void follow_recheck(struct follow *f);
+// As source_recheck().
+void follow_recheck(struct follow *f, const char *lost);
 // From now on what has been good stays, whatever becomes of the source.
 void follow_hold(struct follow *f);
 // SHA-256, in hexadecimal, of the content of the hostfile that the members come from; NULL:

@@ -220,12 +220,12 @@ struct source *source_start(struct event_base *base, const struct source_spec *s
     return NULL;
 }
 
-void source_recheck(struct source *s)
+void source_recheck(struct source *s, const char *lost)
 {
     if (s->list != NULL)
-        source_list_recheck(s->list);
+        source_list_recheck(s->list, lost);
     else
-        source_service_recheck(s->service);
+        source_service_recheck(s->service, lost);
 }
 
 void source_status(const struct source *s, struct source_status *out)

@@ -188,7 +188,7 @@ void job_roll_broken(struct job *j, uint32_t vertex)
         return;
     j->upkeep->seen[vertex - 1].broken = true;
     plan_again(j);
-    job_roll_recheck(j);
+    job_roll_recheck(j, vertex);
 }
 
 void job_roll_resumed(struct job *j, uint32_t vertex)
@@ -217,17 +217,20 @@ void job_roll_lost(struct job *j)
         if (j->group.v[i].state == GROUP_LOST)
             j->upkeep->seen[i] = (struct seen){0};
     plan_again(j);
-    job_roll_recheck(j);
+    for (uint32_t i = 0; i < j->roll->nmembers; i++)
+        if (j->group.v[i].state == GROUP_LOST)
+            job_roll_recheck(j, i + 1);
 }
 
 // ---- following ----------------------------------------------------------------
 
-void job_roll_recheck(struct job *j)
+void job_roll_recheck(struct job *j, uint32_t vertex)
 {
+    const char *lost = group_at(&j->group, vertex)->member->name;
     if (j->follow != NULL)
-        follow_recheck(j->follow);
+        follow_recheck(j->follow, lost);
     else if (j->source != NULL)
-        source_recheck(j->source);
+        source_recheck(j->source, lost);
 }
 
 void job_roll_source(const struct job *j, struct source_status *out)
