@@ -6,6 +6,7 @@ common_libcommon_a_SOURCES = \
 	%D%/err.c %D%/err.h \
 	%D%/httpd.c %D%/httpd.h \
 	%D%/httpreq.c %D%/httpreq.h \
+	%D%/jsonpack.c %D%/jsonpack.h \
 	%D%/jsontext.c %D%/jsontext.h \
 	%D%/log.c %D%/log.h \
 	%D%/loop.c %D%/loop.h \

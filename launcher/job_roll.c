@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/jsonpack.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
@@ -118,9 +119,9 @@ static void tell(struct job *j, uint32_t member, const char *cause,
                  old[0] != '\0' ? old : "nowhere",
                  m->address[0] != '\0' ? m->address : "nowhere");
     events_write(j->conf.events, "roll",
-                 json_pack("{s:I, s:s, s:s, s:s, s:s, s:s}", "generation",
-                           (json_int_t)j->roll->generation, "member", m->name, "cause",
-                           cause, "was", old_name, "old", old, "new", m->address));
+                 jsonpack("{s:I, s:s, s:s, s:s, s:s, s:s}", "generation",
+                          (json_int_t)j->roll->generation, "member", m->name, "cause",
+                          cause, "was", old_name, "old", old, "new", m->address));
 }
 
 static void move(struct job *j, const struct roll_move *to, const char *cause)

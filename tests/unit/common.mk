@@ -18,3 +18,7 @@ check_PROGRAMS += tests/unit/test_seconds
 TESTS += tests/unit/test_seconds
 tests_unit_test_seconds_SOURCES = %D%/test_seconds.c
 tests_unit_test_seconds_LDADD = $(COMMON_LIBS) $(UNIT_LIBS)
+check_PROGRAMS += tests/unit/test_jsonpack
+TESTS += tests/unit/test_jsonpack
+tests_unit_test_jsonpack_SOURCES = %D%/test_jsonpack.c
+tests_unit_test_jsonpack_LDADD = $(COMMON_LIBS) $(JANSSON_LIBS) $(UNIT_LIBS)
