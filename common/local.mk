@@ -4,6 +4,7 @@ common_libcommon_a_SOURCES = \
 	%D%/child.c %D%/child.h \
 	%D%/child_output.c %D%/child_output.h \
 	%D%/err.c %D%/err.h \
+	%D%/fd.c %D%/fd.h \
 	%D%/httpd.c %D%/httpd.h \
 	%D%/httpreq.c %D%/httpreq.h \
 	%D%/jsonpack.c %D%/jsonpack.h \
