@@ -57,8 +57,6 @@ void source_pace_begin(struct source_pace *pace);
 void source_pace_count(struct source_pace *pace, const struct resolver_result *r);
 uint64_t source_pace_retry(struct source_pace *pace);
 uint64_t source_pace_poll(const struct source_pace *pace);
-// A random number of milliseconds from lo to hi.
-uint64_t source_jitter(uint64_t lo, uint64_t hi);
 
 // Fixed names (hostfile, host list, pods, local). Takes `members` over.
 struct source_list;

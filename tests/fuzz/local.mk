@@ -55,4 +55,4 @@ tests_fuzz_podname_LDFLAGS = $(FUZZ_LDFLAGS)
 tests_fuzz_rundir_SOURCES = %D%/rundir.c
 tests_fuzz_rundir_LDADD = $(HOSTFILE_LIBS) $(COMMON_LIBS)
 tests_fuzz_rundir_LDFLAGS = $(FUZZ_LDFLAGS)
-EXTRA_DIST += %D%/targets %D%/run.sh
+EXTRA_DIST += %D%/targets %D%/run.sh %D%/wire_seeds.sh
