@@ -188,10 +188,12 @@ static int renew(struct watchpath *p, struct err *err)
     p->whole = why == 0;
     if (why == 0)
         return 0;
-    err_set_errno(err, why, "%s cannot be watched%s", p->path,
-                  why == EAGAIN   ? ": what it leads to changes all the time"
-                  : why == ENOSPC ? " (fs.inotify.max_user_watches)"
-                                  : "");
+    if (why == EAGAIN)
+        err_set(err, "%s cannot be watched: what it leads to changes all the time",
+                p->path);
+    else
+        err_set_errno(err, why, "%s cannot be watched%s", p->path,
+                      why == ENOSPC ? " (fs.inotify.max_user_watches)" : "");
     errno = why;
     return -1;
 }

@@ -66,7 +66,7 @@ struct source_list *source_list_create(struct source_env *env, struct members *m
                                        struct err *err);
 const struct dns_stats *source_list_dns(const struct source_list *l); // NULL: no DNS
 void source_list_recheck(struct source_list *l, const char *lost);
-void source_list_destroy(struct source_list *l);
+void source_list_destroy(struct source_list *l); // NULL-safe
 
 // A headless Service. `slots` for every member.
 struct source_service;
@@ -76,6 +76,6 @@ struct source_service *source_service_create(struct source_env *env,
                                              struct err *err);
 const struct dns_stats *source_service_dns(const struct source_service *s);
 void source_service_recheck(struct source_service *s, const char *lost);
-void source_service_destroy(struct source_service *s);
+void source_service_destroy(struct source_service *s); // NULL-safe
 
 #endif
