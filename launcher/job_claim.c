@@ -10,6 +10,7 @@
 
 #include <event2/event.h>
 
+#include "common/jsonpack.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
@@ -162,8 +163,8 @@ static void reign(struct job *j)
         j->at = job_attempt_create(j, 1);
     }
     events_write(j->conf.events, "claimed",
-                 json_pack("{s:s, s:i, s:i}", "job", j->key, "term", (int)j->term,
-                           "attempt", (int)j->at->number + goes_on));
+                 jsonpack("{s:s, s:i, s:i}", "job", j->key, "term", (int)j->term,
+                          "attempt", (int)j->at->number + goes_on));
     job_event(j, goes_on ? JOB_EV_AGAIN : JOB_EV_CLAIMED);
 }
 
@@ -187,8 +188,8 @@ static void leave_deposed(struct job *j)
         "%u): this one stands down, the ranks are the other's",
         by->host, j->key, by->term, j->term);
     events_write(j->conf.events, "deposed",
-                 json_pack("{s:s, s:i, s:i, s:s}", "job", j->key, "term", (int)j->term,
-                           "by", (int)by->term, "host", by->host));
+                 jsonpack("{s:s, s:i, s:i, s:s}", "job", j->key, "term", (int)j->term,
+                          "by", (int)by->term, "host", by->host));
     leave(j);
 }
 

@@ -3,6 +3,7 @@
 
 #include <event2/event.h>
 
+#include "common/jsonpack.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
@@ -100,9 +101,9 @@ static void on_update(void *arg, const struct members *members)
     cut_to_members(j, &all);
     group_update(&j->group, &all);
     events_write(j->conf.events, "members",
-                 json_pack("{s:i, s:i, s:s?}", "known", (int)j->group.n, "found",
-                           (int)group_found(&j->group), "sha256",
-                           j->follow != NULL ? follow_digest(j->follow) : NULL));
+                 jsonpack("{s:i, s:i, s:s?}", "known", (int)j->group.n, "found",
+                          (int)group_found(&j->group), "sha256",
+                          j->follow != NULL ? follow_digest(j->follow) : NULL));
     tell_warnings(j);
     if (!source_can_grow(&j->opts->source) &&
         (!enough_members(j, &err) || !enough_slots(j, &err))) {
