@@ -506,8 +506,10 @@ static void wait_in(struct model *m, struct launcher *l)
     l->turns++;
     if (l->phase == READYING && l->turns > READY_BOUND)
         stop_attempt(l);
-    if (l->phase == STOPPING && l->turns > READY_BOUND)
-        l->fence |= l->seats & ~l->stopped, l->stopped = l->seats;
+    if (l->phase == STOPPING && l->turns > READY_BOUND) {
+        l->fence |= l->seats & ~l->stopped;
+        l->stopped = l->seats;
+    }
     if (l->turns > WAIT && l->phase != GOING) {
         m->given_up++;
         launcher_ends(m, l);
