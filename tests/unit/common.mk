@@ -18,3 +18,7 @@ check_PROGRAMS += tests/unit/test_seconds
 TESTS += tests/unit/test_seconds
 tests_unit_test_seconds_SOURCES = %D%/test_seconds.c
 tests_unit_test_seconds_LDADD = $(COMMON_LIBS) $(UNIT_LIBS)
+check_PROGRAMS += tests/unit/test_signame
+TESTS += tests/unit/test_signame
+tests_unit_test_signame_SOURCES = %D%/test_signame.c
+tests_unit_test_signame_LDADD = $(COMMON_LIBS) $(UNIT_LIBS)
