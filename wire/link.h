@@ -87,8 +87,10 @@ struct link_conf {
     uint32_t open_ms;           // deadline until UP; 0: 10,000
     uint32_t heartbeat_ms;      // 0: 1,000
     uint32_t dead_ms;           // 0: LINK_DEAD_MS
-    size_t queue_max;  // bytes unsent or not acknowledged that end the link; 0: 512 MiB
-    uint32_t grace_ms; // link_dial: how long the link outlives its connection; 0: not
+    size_t queue_max; // bytes unsent or not acknowledged that end the link; 0: 512 MiB
+    uint32_t
+        grace_ms; // link_dial: how long the link outlives its connection (graces.h);
+                  // 0: not
 };
 
 // Connect to `addr`. Never fails at once: failures come through down(). The ops and arg

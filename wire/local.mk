@@ -8,6 +8,7 @@ wire_libwire_a_SOURCES = \
 	%D%/coll.c %D%/coll.h \
 	%D%/coll_route.c %D%/coll_route.h \
 	%D%/frame.c %D%/frame.h \
+	%D%/graces.c %D%/graces.h \
 	%D%/keyring.c %D%/keyring.h %D%/keyring_generate.c \
 	%D%/link.c %D%/link.h %D%/link_core.h %D%/link_internal.h \
 	%D%/link_hostkeys.c %D%/link_hostkeys.h \

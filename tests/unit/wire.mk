@@ -50,3 +50,7 @@ tests_unit_test_remote_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
 tests_unit_test_link_hostkeys_SOURCES = %D%/test_link_hostkeys.c
 tests_unit_test_link_hostkeys_CPPFLAGS = $(AM_CPPFLAGS) $(SSH_CFLAGS)
 tests_unit_test_link_hostkeys_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
+check_PROGRAMS += tests/unit/test_graces
+TESTS += tests/unit/test_graces
+tests_unit_test_graces_SOURCES = %D%/test_graces.c
+tests_unit_test_graces_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
