@@ -62,11 +62,13 @@ void keeper_send_exited(const struct keeper_send *s, uint32_t rank, pid_t pid,
     send_msg(s, FRAME_EXITED, &m.base);
 }
 
-void keeper_send_stopped(const struct keeper_send *s, const struct strv *leftovers)
+void keeper_send_stopped(const struct keeper_send *s, const struct keeper_proof *p)
 {
     Muster__Stopped m = MUSTER__STOPPED__INIT;
-    m.n_leftovers = leftovers->n;
-    m.leftovers = leftovers->v;
+    m.n_leftovers = p->leftovers.n;
+    m.leftovers = p->leftovers.v;
+    m.took_ms = p->took_ms;
+    m.killed = p->killed;
     send_msg(s, FRAME_STOPPED, &m.base);
 }
 

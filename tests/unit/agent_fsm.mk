@@ -18,3 +18,7 @@ tests_unit_test_handoff_fsm_SOURCES = %D%/test_handoff_fsm.c
 tests_unit_test_handoff_fsm_LDADD = agent/libagent.a $(COMMON_LIBS) $(UNIT_LIBS)
 tests_unit_test_lease_clock_SOURCES = %D%/test_lease_clock.c
 tests_unit_test_lease_clock_LDADD = $(SIDECAR_LIBS) $(HOSTFILE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
+check_PROGRAMS += tests/unit/test_port_holder
+TESTS += tests/unit/test_port_holder
+tests_unit_test_port_holder_SOURCES = %D%/test_port_holder.c
+tests_unit_test_port_holder_LDADD = agent/libagent.a $(COMMON_LIBS) $(UNIT_LIBS)
