@@ -2,6 +2,7 @@
 #include "agent/keeper_send.h"
 
 #include "agent/keeper_ranks.h"
+#include "common/loop.h"
 #include "common/mem.h"
 #include "wire/chan.h"
 
@@ -59,6 +60,7 @@ void keeper_send_exited(const struct keeper_send *s, uint32_t rank, pid_t pid,
     m.rank = rank;
     m.pid = (uint32_t)pid;
     m.status = status;
+    m.ended_ms = loop_wall_ms();
     send_msg(s, FRAME_EXITED, &m.base);
 }
 

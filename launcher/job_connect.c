@@ -190,7 +190,7 @@ void job_member_lost(struct job *j, uint32_t vertex, const char *why, bool gone,
                      uint64_t silent_ms)
 {
     if (j->state < JOB_CLOSE && group_at(&j->group, vertex)->state == GROUP_ATTACHED)
-        job_stats_loss(j->stats, silent_ms);
+        job_stats_heard(j->stats, JOB_STATS_LOSS, silent_ms);
     const struct loss l = {vertex, why, gone, loop_now_ms() - silent_ms};
     for (uint32_t v = 1; v <= j->group.n; v++) // the vertex itself comes first
         if (tree_contains(&j->tree, vertex, v))

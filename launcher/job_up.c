@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "common/log.h"
+#include "common/loop.h"
 #include "common/mem.h"
 #include "launcher/input.h"
 #include "launcher/job_internal.h"
@@ -76,6 +77,13 @@ static void check_idle_exits(struct job *j)
     }
 }
 
+// By the clocks of two machines: a figure, and nothing hangs on it.
+static uint64_t late_ms(const Muster__Exited *m)
+{
+    uint64_t now = loop_wall_ms();
+    return m->ended_ms > 0 && now > m->ended_ms ? now - m->ended_ms : 0;
+}
+
 static void on_exited(struct job *j, const struct frame *f)
 {
     Muster__Exited *m = msg_unpack(f, &muster__exited__descriptor, NULL);
@@ -87,11 +95,15 @@ static void on_exited(struct job *j, const struct frame *f)
     rank->pid = m->pid;
     rank->idle_exit = m->status == 0 && !m->pmix_connected;
     struct verdict_rank t = job_rank_text(j, m->rank);
+    uint64_t late = late_ms(m);
     events_write(j->conf.events, "exited",
-                 json_pack("{s:i, s:i, s:s, s:i, s:i}", "attempt", (int)j->at->number,
-                           "rank", (int)m->rank, "member", t.member, "pid", (int)m->pid,
-                           "status", (int)m->status));
+                 json_pack("{s:i, s:i, s:s, s:i, s:i, s:f}", "attempt",
+                           (int)j->at->number, "rank", (int)m->rank, "member", t.member,
+                           "pid", (int)m->pid, "status", (int)m->status, "late",
+                           (double)late / 1e3));
     bool bad = m->status != 0 || (m->pmix_connected && !m->pmix_finalized);
+    if (job_attempt_lives(j) && bad)
+        job_stats_heard(j->stats, JOB_STATS_EXIT, late);
     if (job_attempt_lives(j) && bad)
         job_notify_ended(j, m->rank,
                          WIFSIGNALED(m->status)
