@@ -22,6 +22,7 @@ agent_libagent_a_SOURCES = \
 	%D%/port_holder.c %D%/port_holder.h \
 	%D%/preflight.c %D%/preflight.h \
 	%D%/record.c %D%/record.h \
+	%D%/session_fsm.c %D%/session_fsm.h \
 	%D%/session.c %D%/session.h %D%/session_internal.h \
 	%D%/session_ask.c \
 	%D%/session_children.c \

@@ -15,6 +15,15 @@
 #include "wire/claim.h"
 #include "wire/msg.h"
 
+static void become(struct session *s, enum session_event ev)
+{
+    enum session_state to = session_fsm_next(s->state, ev);
+    log_debug(session_log(s), "session of vertex %u: %s -- %s --> %s", s->vertex,
+              session_state_name(s->state), session_event_name(ev),
+              session_state_name(to));
+    s->state = to;
+}
+
 // ---- frames up and down --------------------------------------------------------
 
 void session_up(struct session *s, const struct frame *f)
@@ -226,7 +235,7 @@ static void attach(struct session *s, const struct frame *f)
         link_close(s->link);
         return;
     }
-    s->state = SESSION_ATTACHED;
+    become(s, SESSION_EV_ATTACH);
     loop_timer_disarm(s->bound);
     session_dial_children(s);
     session_claim_attached(s);
@@ -339,10 +348,10 @@ static void on_down(void *arg, const struct err *why)
         s->branch = NULL;
     }
     if (in_order || agent_conf(s->agent)->once) {
-        s->state = SESSION_CLOSING;
+        become(s, SESSION_EV_CLOSED);
         session_end_ranks(s, "the launcher has gone");
     } else {
-        s->state = SESSION_ORPHANED;
+        become(s, SESSION_EV_LOST);
         if (s->attempts != NULL)
             loop_timer_arm(s->bound, orphan_ms(s, silent));
     }
@@ -468,7 +477,7 @@ void session_give_way(struct session *s)
     branch_destroy(s->branch);
     s->branch = NULL;
     handoff_lost(s->claim);
-    s->state = SESSION_CLOSING;
+    become(s, SESSION_EV_GIVE_WAY);
     abandon_all(s, ATTEMPT_KILL, "the job took hold anew");
     session_over_when_idle(s);
 }

@@ -67,7 +67,7 @@ void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *he
     }
     bool same = memcmp(j->roll->members[vertex - 1].incarnation,
                        hello->incarnation.data, ROLL_INCARNATION_BYTES) == 0;
-    m->state = GROUP_ATTACHED;
+    group_happens(m, GROUP_EV_GREETED);
     job_spares_greeted(j, vertex - 1);
     m->agents += same ? 0 : 1;
     roll_greet(j->roll, vertex - 1, hello->incarnation.data, hello->hostname,
@@ -161,9 +161,8 @@ static void lose_one(struct job *j, uint32_t vertex, const struct loss *l)
     const char *why = l->why;
     bool blamed = vertex == l->top;
     struct job_seat *seat = job_seat(j, vertex);
-    if (m->state != GROUP_ATTACHED)
+    if (!group_happens(m, GROUP_EV_LOST))
         return;
-    m->state = GROUP_LOST;
     group_set_why(m, why);
     if (blamed)
         job_spares_lost(j, vertex - 1, why);

@@ -3,6 +3,7 @@ wire_libwire_a_SOURCES = \
 	%D%/agent_files.c %D%/agent_files.h \
 	%D%/apps.c %D%/apps.h \
 	%D%/branch.c %D%/branch.h \
+	%D%/branch_state.c %D%/branch_state.h \
 	%D%/chan.c %D%/chan.h \
 	%D%/claim.c %D%/claim.h \
 	%D%/coll.c %D%/coll.h \

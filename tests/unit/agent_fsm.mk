@@ -22,3 +22,7 @@ check_PROGRAMS += tests/unit/test_port_holder
 TESTS += tests/unit/test_port_holder
 tests_unit_test_port_holder_SOURCES = %D%/test_port_holder.c
 tests_unit_test_port_holder_LDADD = agent/libagent.a $(COMMON_LIBS) $(UNIT_LIBS)
+check_PROGRAMS += tests/unit/test_session_fsm
+TESTS += tests/unit/test_session_fsm
+tests_unit_test_session_fsm_SOURCES = %D%/test_session_fsm.c
+tests_unit_test_session_fsm_LDADD = agent/libagent.a $(COMMON_LIBS) $(UNIT_LIBS)

@@ -54,3 +54,7 @@ check_PROGRAMS += tests/unit/test_graces
 TESTS += tests/unit/test_graces
 tests_unit_test_graces_SOURCES = %D%/test_graces.c
 tests_unit_test_graces_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
+check_PROGRAMS += tests/unit/test_branch
+TESTS += tests/unit/test_branch
+tests_unit_test_branch_SOURCES = %D%/test_branch.c $(LINK_PAIR)
+tests_unit_test_branch_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
