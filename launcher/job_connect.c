@@ -309,6 +309,7 @@ void job_connect_start(struct job *j)
                                         .keys = j->conf.keys,
                                         .hello = j->conf.hello,
                                         .log = j->conf.log,
+                                        .heartbeat_ms = j->attach->heartbeat_ms,
                                         .grace_ms = j->attach->link_grace_ms},
                                .tree = j->tree,
                                .attach = j->attach,

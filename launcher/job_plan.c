@@ -31,6 +31,7 @@ Muster__Attach *job_plan_attach(const struct roll *roll, const struct members *m
     a->orphan_grace_ms = o->orphan_grace_ms;
     a->link_grace_ms =
         o->link_grace_ms < o->orphan_grace_ms ? o->link_grace_ms : o->orphan_grace_ms;
+    a->heartbeat_ms = o->heartbeat_ms;
     a->connect_ms = o->wait_ms;
     a->job_key = xstrdup(roll->job_key);
     a->n_members = roll->nmembers;

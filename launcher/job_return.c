@@ -72,7 +72,7 @@ void job_return_missing(struct job *j, uint32_t vertex, bool final)
 static uint64_t outlive_ms(const struct job *j, unsigned below)
 {
     bool stay = j->via == NULL && !j->local;
-    struct graces g = {.dead_ms = LINK_DEAD_MS,
+    struct graces g = {.dead_ms = j->attach->heartbeat_ms * LINK_DEAD_BEATS,
                        .link_ms = stay ? j->attach->link_grace_ms : 0,
                        .orphan_ms = stay ? j->attach->orphan_grace_ms : 0,
                        .stop_ms = stay ? j->opts->grace_ms : 0};

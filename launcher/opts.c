@@ -16,6 +16,7 @@
 #include "launcher/foreign_opts.h"
 #include "launcher/input.h"
 #include "wire/claim.h"
+#include "wire/link.h"
 #include "wire/tree.h"
 
 #ifdef HAVE_PMIX
@@ -40,6 +41,7 @@ enum {
     KEY_PRE_STOP_GRACE,
     KEY_ORPHAN_GRACE,
     KEY_LINK_GRACE,
+    KEY_HEARTBEAT,
     KEY_FANOUT,
     KEY_TAG,
     KEY_MAP_BY,
@@ -94,6 +96,10 @@ static const struct argp_option options[] = {
      "How long agents keep the ranks of a launcher that is gone (default: 6)", 4},
     {"link-grace", KEY_LINK_GRACE, "SECONDS", 0,
      "How long a member whose connection is lost may come back (default: 5)", 4},
+    {"heartbeat", KEY_HEARTBEAT, "SECONDS", 0,
+     "How often links show that they live; three that do not come are a loss (default: "
+     "1)",
+     4},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0,
      "Stop the job after so long, counted from the start of the ranks; exit code 124",
      4},
@@ -307,6 +313,15 @@ static void take_pre_stop(struct argp_state *state, struct opts *o, const char *
     o->pre_stop_signal = (uint32_t)signo;
 }
 
+static void take_heartbeat(struct argp_state *state, struct opts *o, const char *text)
+{
+    o->heartbeat_ms = seconds(state, "--heartbeat", text);
+    if (o->heartbeat_ms < LINK_HEARTBEAT_MIN_MS ||
+        o->heartbeat_ms > LINK_HEARTBEAT_MAX_MS)
+        argp_error(state, "--heartbeat %s: give seconds, %g to %g", text,
+                   LINK_HEARTBEAT_MIN_MS / 1e3, LINK_HEARTBEAT_MAX_MS / 1e3);
+}
+
 static void take_job(struct argp_state *state, struct opts *o, const char *text)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -377,6 +392,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_LINK_GRACE:
         o->link_grace_ms = seconds(state, "--link-grace", arg);
         return 0;
+    case KEY_HEARTBEAT: take_heartbeat(state, o, arg); return 0;
     case KEY_FANOUT: o->fanout = number(state, "--fanout", arg, 1, 65536); return 0;
     case KEY_TIMEOUT: o->timeout_ms = seconds(state, "--timeout", arg); return 0;
     case KEY_MAP_BY: take_map_by(state, o, arg); return 0;
@@ -496,6 +512,7 @@ int opts_parse(struct opts *o, int argc, char **argv, int *code)
                        .wait_ms = 300000,
                        .grace_ms = 10000,
                        .pre_stop_ms = 30000,
+                       .heartbeat_ms = LINK_HEARTBEAT_MS,
                        .orphan_grace_ms = 6000,
                        .link_grace_ms = 5000,
                        .policy = {.max_restarts = 10,

@@ -325,7 +325,7 @@ static void stop_dialing(struct child *c)
 static void redial(struct child *c)
 {
     struct branch *b = c->branch;
-    if (c->state == CHILD_ATTACHED && link_hung_up(c->link))
+    if (c->state == CHILD_ATTACHED && link_seems_gone(c->link))
         lose_moved(c);
     if (c->state == CHILD_ATTACHED || b->closing)
         return;

@@ -20,7 +20,7 @@ enum {
 };
 
 struct graces {
-    uint32_t dead_ms;   // LINK_DEAD_MS
+    uint32_t dead_ms;   // link.h
     uint32_t link_ms;   // Attach.link_grace_ms
     uint32_t orphan_ms; // Attach.orphan_grace_ms
     uint32_t stop_ms;   // Prepare.grace_ms

@@ -169,9 +169,10 @@ uint64_t link_away_ms(const struct link *l)
     return away ? loop_now_ms() - l->away_since : 0;
 }
 
-bool link_hung_up(const struct link *l)
+bool link_seems_gone(const struct link *l)
 {
-    return l->state == LINK_BROKEN && l->hung_up;
+    return l->state == LINK_BROKEN &&
+           (l->hung_up || strcmp(l->lost.kind, "SILENT") == 0);
 }
 
 // ---- a connection that goes on with a link ----------------------------------

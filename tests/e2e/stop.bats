@@ -198,6 +198,28 @@ assert ready - broken < 11         # 12 s after the last heartbeat
 '
 }
 
+@test "--heartbeat: silence is noticed after three of them, at both ends" {
+  agents_up 2
+  start 2 --heartbeat 0.2 --link-grace 60 --orphan-grace 60 sleep 1000
+  wait_for 20 eval '[ "$(events started)" = 2 ]'
+  local cut=$EPOCHREALTIME
+  "$podbox" cut train-1
+  wait_for 10 eval '[ "$(events link-broken)" = 1 ]'
+  field link-broken 'e["time"]' | python3 -c '
+import datetime, sys
+t = datetime.datetime.fromisoformat(input().replace("Z", "+00:00")).timestamp() - float(sys.argv[1])
+print("after %.2f s" % t)
+assert t < 2.3 # with the default it is 3, less a tick' "$cut"
+  wait_for 10 eval '"$podbox" logs train-1 | grep -q "connection to .* lost: no sign of life for [01]\."'
+  "$podbox" heal train-1
+  wait_for 20 eval '[ "$(events link-resumed)" = 1 ]'
+  kill -TERM "$(pids_of train-0 'launcher/muster run' '^[0-9]+ timeout')"
+  ends_within 20 "$job"
+  [ "$code" = 143 ]
+  run -125 "$muster" run --heartbeat 0 true
+  [[ $output == *'--heartbeat 0: give seconds, 0.1 to 60'* ]]
+}
+
 @test "without a group: the agent of this machine is killed, another one is started" {
   "$muster" run --on-failure restart --healthy 0 --pmi none --grace 1 -n 2 bash -c '
     echo "attempt $MUSTER_ATTEMPT"; [ "$MUSTER_ATTEMPT" = 2 ] || exec sleep 1000' >"$out" 2>&1 3>&- &
