@@ -19,7 +19,7 @@
 
 static uint32_t patience_ms(const struct session *s)
 {
-    return LINK_DEAD_MS + s->attach->link_grace_ms;
+    return s->attach->heartbeat_ms * LINK_DEAD_BEATS + s->attach->link_grace_ms;
 }
 
 static void ask(struct session *s)

@@ -61,7 +61,8 @@ static void on_patience(evutil_socket_t fd, short what, void *arg);
 // As long as a member may be silent until it is lost.
 uint32_t job_claim_patience_ms(const struct job *j)
 {
-    return j->opts->job != NULL ? LINK_DEAD_MS + j->opts->link_grace_ms : 0;
+    uint32_t dead_ms = j->opts->heartbeat_ms * LINK_DEAD_BEATS;
+    return j->opts->job != NULL ? dead_ms + j->opts->link_grace_ms : 0;
 }
 
 void job_claim_create(struct job *j)
@@ -120,8 +121,7 @@ void job_claim_find(const struct job *j, Muster__RecordSeat *const *seats, uint3
 // misses us there (silence, link grace), or as an orphan; and that takes its graces.
 static uint64_t outlive_ms(const struct job *j)
 {
-    return (uint64_t)j->attach->orphan_grace_ms + j->opts->grace_ms + LINK_DEAD_MS +
-           JOB_MARGIN_MS;
+    return job_return_outlive_ms(j) + j->opts->grace_ms;
 }
 
 static void set_fences(struct job *j)
@@ -293,7 +293,6 @@ static void act(struct job *j, enum claim_state before, enum claim_state now)
         job_muster_check(j);
     } else if (j->state == JOB_MUSTER || j->state == JOB_PREPARE) {
         job_muster_check(j);
-        job_ready_check(j);
     } else if (j->state != JOB_CLAIM) {
         return;
     } else if (now == CLAIM_LOOKING && before == CLAIM_ASKING) {

@@ -422,11 +422,7 @@ static void gather(struct model *m, struct launcher *l)
     if (claim_state(l->claim) != CLAIM_REIGNS || !find_seats(l) ||
         !claim_can_go(l->claim))
         return;
-    for (uint32_t a = 0; a < AGENTS; a++)
-        if (has(l->fence, a) && !is_fenced(m, l, a))
-            l->fence &= ~(1U << a);
-    if (l->fence == 0)
-        prepare(l);
+    prepare(l);
 }
 
 static void stop_attempt(struct launcher *l)
@@ -453,7 +449,11 @@ static void launcher_loses(struct launcher *l, uint32_t a)
 
 static void go_if_ready(struct model *m, struct launcher *l)
 {
-    if (l->phase != READYING || (l->seats & ~l->ready) != 0 || !claim_may_go(l->claim))
+    for (uint32_t a = 0; a < AGENTS; a++)
+        if (has(l->fence, a) && !is_fenced(m, l, a))
+            l->fence &= ~(1U << a);
+    if (l->fence != 0 || l->phase != READYING || (l->seats & ~l->ready) != 0 ||
+        !claim_may_go(l->claim))
         return;
     claim_gone(l->claim);
     enter(l, GOING);
@@ -533,6 +533,8 @@ static void launcher_acts(struct model *m, struct launcher *l)
         enter(l, GATHER);
     else if (l->phase == GATHER)
         gather(m, l);
+    else if (l->phase == READYING)
+        go_if_ready(m, l);
 }
 
 // ---- what may happen ------------------------------------------------------------------
