@@ -27,7 +27,7 @@ start() {
   local to=$1
   shift
   "$podbox" exec train-0 timeout 100 "$muster" run --job train/7 --on-failure restart --healthy 0 \
-    --same-failures 0 --grace 1 --orphan-grace 2 --link-grace 0 --pmi none --slots 1 \
+    --same-failures 0 --grace 1 --orphan-grace 1 --link-grace 0 --pmi none --slots 1 \
     --events /tmp/events "$@" bash -c "$ranks_say" >"$to" 2>&1 3>&- &
   job=$!
   out=$to
@@ -106,15 +106,15 @@ end_at() {
 @test "case rst-05: the missing pod never comes back: the launcher gives up at the limit and names it" {
   pods_up 4
   agents train-{1..3}
-  start "$out" --pods 'train-[1-3].train' --replace-timeout 2
+  start "$out" --pods 'train-[1-3].train' --replace-timeout 1
   at 1 train-{1..3}
   "$podbox" kill train-3
   kill_launcher
   for n in second third; do # what has ended is done
-    start "$out.$n" --pods 'train-[1-3].train' --replace-timeout 2
+    start "$out.$n" --pods 'train-[1-3].train' --replace-timeout 1
     ends_within 30 "$job"
     [ "$code" = 125 ]
-    grep -q 'attempt 2 had no member for every position within 2 s (--replace-timeout): train-3.train' "$out"
+    grep -q 'attempt 2 had no member for every position within 1 s (--replace-timeout): train-3.train' "$out"
     [ "$n" = second ] || grep -q 'job train/7 is done: it ended with exit code 125' "$out"
   done
 }
