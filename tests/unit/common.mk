@@ -22,3 +22,7 @@ check_PROGRAMS += tests/unit/test_jsonpack
 TESTS += tests/unit/test_jsonpack
 tests_unit_test_jsonpack_SOURCES = %D%/test_jsonpack.c
 tests_unit_test_jsonpack_LDADD = $(COMMON_LIBS) $(JANSSON_LIBS) $(UNIT_LIBS)
+check_PROGRAMS += tests/unit/test_interp
+TESTS += tests/unit/test_interp
+tests_unit_test_interp_SOURCES = %D%/test_interp.c
+tests_unit_test_interp_LDADD = contrib/bundle/libbundle.a $(COMMON_LIBS) $(UNIT_LIBS)
