@@ -65,7 +65,7 @@ void job_return_missing(struct job *j, uint32_t vertex, bool final)
     if (final)
         job_return_want(j, vertex);
     else
-        job_roll_recheck(j);
+        job_roll_recheck(j, vertex);
 }
 
 // sshd's agents know no graces: they end with their connection.

@@ -8,6 +8,7 @@
 
 #include <event2/event.h>
 
+#include "common/jsonpack.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
@@ -44,8 +45,8 @@ static void tell_pre_stop(struct job *j)
     log_info(j->conf.log, "ranks get SIG%s for a last checkpoint, %g s at most", name,
              j->opts->pre_stop_ms / 1e3);
     events_write(j->conf.events, "pre-stop",
-                 json_pack("{s:i, s:s, s:f}", "attempt", (int)j->at->number, "signal",
-                           name, "bound", j->opts->pre_stop_ms / 1e3));
+                 jsonpack("{s:i, s:s, s:f}", "attempt", (int)j->at->number, "signal",
+                          name, "bound", j->opts->pre_stop_ms / 1e3));
 }
 
 static void send_stop(struct job *j, uint32_t grace_ms, bool pre_stop)
@@ -134,7 +135,7 @@ static json_t *texts_of(char *const *v, size_t n)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(list, json_string(v[i]));
+        json_array_append_new(list, jsonpack_text(v[i]));
     return list;
 }
 
@@ -151,11 +152,11 @@ static void tell_proof(struct job *j, const struct group_member *m,
         log_warn(j->conf.log, "member %s: after the ranks' end: %s", name,
                  s->findings[i]);
     events_write(j->conf.events, "stopped",
-                 json_pack("{s:s, s:i, s:s, s:o, s:o, s:f, s:i}", "member",
-                           m->member->name, "leftovers", (int)s->n_leftovers, "why",
-                           s->why, "processes", texts_of(s->leftovers, s->n_leftovers),
-                           "findings", texts_of(s->findings, s->n_findings), "seconds",
-                           (double)s->took_ms / 1e3, "killed", (int)s->killed));
+                 jsonpack("{s:s, s:i, s:s, s:o, s:o, s:f, s:i}", "member",
+                          m->member->name, "leftovers", (int)s->n_leftovers, "why",
+                          s->why, "processes", texts_of(s->leftovers, s->n_leftovers),
+                          "findings", texts_of(s->findings, s->n_findings), "seconds",
+                          (double)s->took_ms / 1e3, "killed", (int)s->killed));
 }
 
 // Nobody asked: no exits may have been told.

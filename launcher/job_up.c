@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "common/jsonpack.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
@@ -97,10 +98,10 @@ static void on_exited(struct job *j, const struct frame *f)
     struct verdict_rank t = job_rank_text(j, m->rank);
     uint64_t late = late_ms(m);
     events_write(j->conf.events, "exited",
-                 json_pack("{s:i, s:i, s:s, s:i, s:i, s:f}", "attempt",
-                           (int)j->at->number, "rank", (int)m->rank, "member", t.member,
-                           "pid", (int)m->pid, "status", (int)m->status, "late",
-                           (double)late / 1e3));
+                 jsonpack("{s:i, s:i, s:s, s:i, s:i, s:f}", "attempt",
+                          (int)j->at->number, "rank", (int)m->rank, "member", t.member,
+                          "pid", (int)m->pid, "status", (int)m->status, "late",
+                          (double)late / 1e3));
     bool bad = m->status != 0 || (m->pmix_connected && !m->pmix_finalized);
     if (job_attempt_lives(j) && bad)
         job_stats_heard(j->stats, JOB_STATS_EXIT, late);
@@ -199,9 +200,9 @@ static void on_started(struct job *j, const struct frame *f, struct group_member
         j->at->ranks[rank].pid = msg->ranks[i]->pid;
         j->at->ranks[rank].started = true;
         events_write(j->conf.events, "started",
-                     json_pack("{s:i, s:i, s:s, s:i}", "attempt", (int)j->at->number,
-                               "rank", (int)rank, "member", m->member->name, "pid",
-                               (int)msg->ranks[i]->pid));
+                     jsonpack("{s:i, s:i, s:s, s:i}", "attempt", (int)j->at->number,
+                              "rank", (int)rank, "member", m->member->name, "pid",
+                              (int)msg->ranks[i]->pid));
         if (j->at->ranks[rank].world != NULL)
             job_spawn_started(j, j->at->ranks[rank].world);
     }
