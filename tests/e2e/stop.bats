@@ -139,6 +139,21 @@ time.sleep(1000)"
   for i in 0 1; do wait_for 5 "$podbox" exec "train-$i" sh -c '! ls -d /tmp/muster-*'; done
 }
 
+@test "the proof: shared memory of MPI ranks that were killed" {
+  agents_up 2
+  lead timeout 100 "$muster" run --on-failure restart --healthy 0 --grace 1 --pods 'train-[0-1].train' --slots 2 \
+    --events /tmp/events bash -c "[ \$MUSTER_ATTEMPT = 4 ] || exec $mpi/hang" >"$out" 2>&1 3>&- &
+  job=$!
+  for attempt in 1 2 3; do
+    wait_for 60 ranks_running $((attempt * 4))
+    "$podbox" exec train-1 sh -c 'ls /dev/shm | grep -q .' # there is something to remove
+    kill -KILL "$(pids_of train-1 'tests/mpi/hang$' 'muster run' | head -1)"
+  done
+  ends_within 60 "$job"
+  [ "$code" = 0 ]
+  for i in 0 1; do [ -z "$("$podbox" exec "train-$i" ls -A /dev/shm)" ]; done
+}
+
 @test "a rank in D state: named with where it waits, its member is given up for a spare and told to the hook" {
   PATH=$PATH:/usr/sbin:/sbin
   local tool
