@@ -178,7 +178,8 @@ static void lose_one(struct job *j, uint32_t vertex, const struct loss *l)
         if (j->at->ranks[r].member + 1 == vertex)
             job_rank_gone(j, r, why);
     if (seat->hosts && !seat->stopped) {
-        if (j->at->went && !(l->gone && blamed))
+        // READY says that no rank of before is there, and without GO there is none since.
+        if ((j->at->went || !seat->ready) && !(l->gone && blamed))
             job_return_fence(j, vertex, l->top, l->heard_ms);
         seat->stopped = true;
         if (++j->at->stopped == j->at->hosts)
