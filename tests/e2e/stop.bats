@@ -43,7 +43,7 @@ print(eval(sys.argv[2]))' "$1" "$2"
 @test "--pre-stop-signal: a last checkpoint where all ranks can make one, bounded where it hangs" {
   agents_up 3
   cat >"$BATS_TEST_TMPDIR/cm/rank-script" <<'SCRIPT'
-saved() { sleep 0.2; echo "attempt $MUSTER_ATTEMPT: rank $RANK saved"; exit 0; }
+saved() { [ "$MUSTER_ATTEMPT$RANK" != 40 ] || sleep 0.5; sleep 0.2; echo "attempt $MUSTER_ATTEMPT: rank $RANK saved"; exit 0; }
 hang() { echo "attempt $MUSTER_ATTEMPT: rank $RANK hangs"; while :; do sleep 0.05; done; }
 trap "[ $MUSTER_ATTEMPT = 3 ] && hang; saved" USR1
 trap 'echo "attempt $MUSTER_ATTEMPT: rank $RANK told to end"; exit 1' TERM
