@@ -78,9 +78,35 @@ end_agent() {
   wait_for 20 gone "$pid"
 }
 
-launcher_pid() { pids_of "$leader" '^[0-9]+ [^ ]*launcher/muster run' | head -1; }
-rank_pids() { pids_of "$1" '^[0-9]+ [^ ]*mpi/ckpt '; }
-agent_pid() { pids_of "$1" '^[0-9]+ [^ ]*/musterd( |$)' | head -1; }
+# ---- processes -------------------------------------------------------------------------
+
+# look POD: what of a job is there, but for what stands by. Sets ranks_there (pids),
+# keepers_there, servers_there (how many), agent_there and launcher_there (pids or nothing).
+look() {
+  local pid command comm
+  ranks_there=() keepers_there=0 servers_there=0 agent_there='' launcher_there=''
+  while read -r pid command; do
+    comm=''
+    read -r comm 2>/dev/null <"/proc/$pid/comm" || true
+    case ${command%% *}:$comm in
+      */mpi/ckpt:*) ranks_there+=("$pid") ;;
+      musterd:'keeper (job)') keepers_there=$((keepers_there + 1)) ;;
+      */muster-pmixd:'pmixd (job)') servers_there=$((servers_there + 1)) ;;
+      */agent/musterd:*) agent_there=${agent_there:-$pid} ;;
+      */launcher/muster:*) launcher_there=${launcher_there:-$pid} ;;
+    esac
+  done < <("$podbox" ps "$1" 2>/dev/null)
+}
+
+rank_pids() { look "$1" && [ "${#ranks_there[@]}" = 0 ] || printf '%s\n' "${ranks_there[@]}"; }
+agent_pid() { look "$1" && echo "$agent_there"; }
+launcher_pid() { look "$leader" && echo "$launcher_there"; }
+
+# fds_of PID
+fds_of() {
+  local fds=("/proc/${1:-none}/fd"/*)
+  echo "${#fds[@]}"
+}
 
 # ---- names -----------------------------------------------------------------------------
 
@@ -165,36 +191,36 @@ twins() { tail -n +"$(($1 + 1))" "$out" | grep '^twin:' | grep -v "on ${2:-nowhe
 
 # ---- what must hold ------------------------------------------------------------------
 
-# parts_of POD: how many ranks, keepers and PMIx servers of a job are there.
-parts_of() {
-  processes "$1" | awk '$2 ~ /mpi\/ckpt$/ { r++ } / musterd keeper / { k++; next } /\/muster-pmixd$/ { p++ }
-    END { print r + 0, k + 0, p + 0 }'
-}
-
-# seat_of POD: attempt and position of its ranks, by their environment; a line, if they agree.
+# seat_of PID: sets seat, attempt and position of a rank by its environment.
 seat_of() {
-  local pid
-  for pid in $(rank_pids "$1"); do
-    tr '\0' '\n' <"/proc/$pid/environ" | awk -F= '$1 == "MUSTER_ATTEMPT" { a = $2 }
-      $1 == "MUSTER_NODE_RANK" { n = $2 } END { print a, n }'
-  done | sort -u
+  local variable attempt='' position=''
+  while IFS= read -r -d '' variable; do
+    case $variable in
+      MUSTER_ATTEMPT=*) attempt=${variable#*=} ;;
+      MUSTER_NODE_RANK=*) position=${variable#*=} ;;
+    esac
+  done 2>/dev/null <"/proc/$1/environ"
+  seat="$attempt $position"
 }
 
 # ranks_right: at each position one pod, with its ranks, a keeper and a PMIx server, all of the
 # attempt that runs; on the pod that is left nothing. Where the launcher moves positions, pod_of
 # and stand_in are as they are found.
 ranks_right() {
-  local i pod seat found=() left='' attempt
+  local i pid pod seat found=() left='' attempt
   attempt=$(attempt_now)
   for ((i = 0; i <= positions; i++)); do
     pod=train-$i
-    case $(parts_of "$pod") in
+    look "$pod"
+    case "${#ranks_there[@]} $keepers_there $servers_there" in
       '0 0 0') left=$pod ;;
       "$slots 1 1")
-        seat=$(seat_of "$pod")
-        [[ $seat =~ ^$attempt\ [0-9]+$ ]] || return 1
-        [ -z "${found[${seat#* }]:-}" ] || return 1
-        found[${seat#* }]=$pod
+        for pid in "${ranks_there[@]}"; do
+          seat_of "$pid"
+          [[ $seat =~ ^$attempt\ [0-9]+$ ]] || return 1
+          [ "${found[${seat#* }]:-$pod}" = "$pod" ] || return 1
+          found[${seat#* }]=$pod
+        done
         ;;
       *) return 1 ;;
     esac
@@ -207,17 +233,16 @@ ranks_right() {
   fi
 }
 
-fds_of() { find "/proc/${1:-none}/fd" -mindepth 1 2>/dev/null | wc -l; }
-
 # fds_now: open descriptors of the agents at the positions, each; of all agents of the group
 # together, where positions move; and of the launcher.
 fds_now() {
-  local i all=0 each=()
-  for ((i = 0; i < positions; i++)); do each[i]=$(fds_of "$(agent_pid "${pod_of[i]}")"); done
-  if [ "$setting" = spare ]; then
-    for i in "${each[@]}" "$(fds_of "$(agent_pid "$stand_in")")"; do all=$((all + i)); done
-    each=("$all")
-  fi
+  local pod all=0 each=()
+  for pod in "${pod_of[@]}" "$stand_in"; do
+    look "$pod"
+    each+=("$(fds_of "$agent_there")")
+    all=$((all + each[-1]))
+  done
+  if [ "$setting" = spare ]; then each=("$all"); else unset 'each[-1]'; fi
   echo "${each[*]} $(fds_of "$(launcher_pid)")"
 }
 
@@ -232,22 +257,31 @@ fds_flat() {
 # roll_right: in each pod of the group the hosts have all members at their addresses, and the
 # hostfile those of the positions, in order.
 roll_right() {
-  local i pod ip root hosts='' seats='' members=("${pod_of[@]}")
+  local i pod ip want='' a_pod='' members=("${pod_of[@]}") files=()
   local -A address
   while read -r pod ip _; do address[$pod]=$ip; done < <("$podbox" list)
   [ "$setting" != spare ] || members+=("$stand_in")
-  for ((i = 0; i < ${#members[@]}; i++)); do hosts+="${address[$(pod_named "$i")]} train-$i.train"$'\n'; done
-  for pod in "${pod_of[@]}"; do seats+=${address[$pod]}$'\n'; done
+  for pod in "${pod_of[@]}"; do a_pod+="${address[$pod]}"$'\n'; done
+  for ((i = 0; i < ${#members[@]}; i++)); do a_pod+="train-$i ${address[$(pod_named "$i")]}"$'\n'; done
   for pod in "${members[@]}"; do
-    root=/proc/$("$podbox" pid "$pod")/root
-    [ "$(tail -n +2 "$root/tmp/hostfile" | awk '{ print $1 }')" = "${seats%$'\n'}" ] || return 1
-    [ "$(group_in_hosts "$root/etc/hosts")" = "${hosts%$'\n'}" ] || return 1
+    look "$pod"
+    files+=("/proc/$agent_there/root/tmp/hostfile" "/proc/$agent_there/root/etc/hosts")
+    want+=$a_pod
   done
+  [ "$(rolls_in "${#members[@]}" "${files[@]}")" = "${want%$'\n'}" ]
 }
 
-# group_in_hosts FILE: address and name, a line each, in the order of the names' numbers.
-group_in_hosts() {
-  awk '/^[^#]/ { for (k = 2; k <= NF; k++) if ($k ~ /^train-[0-9]+\.train$/) print $1, $k }' "$1" | sort -t- -k2n
+# rolls_in MEMBERS FILE...: the addresses of each hostfile; names and addresses of each hosts file.
+rolls_in() {
+  awk -v members="$1" '
+    function hosts(  i) {
+      for (i = 0; is_hosts && i < members; i++) print "train-" i of["train-" i ".train"]
+      split("", of)
+    }
+    FNR == 1 { hosts(); is_hosts = FILENAME ~ /hosts$/ }
+    !is_hosts && FNR > 1 { print $1 }
+    is_hosts && !/^#/ { for (k = 2; k <= NF; k++) of[$k] = of[$k] " " $1 }
+    END { hosts() }' "${@:2}"
 }
 
 # stop_job: it ends at its next checkpoint.

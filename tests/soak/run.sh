@@ -150,7 +150,7 @@ draw_fault() {
   draw 3 && gap_ms=$((drawn * drawn))
   draw 1000 && gap_ms=$((gap_ms * drawn)) # at once, within a second, within four
   [ -z "$only" ] || second=0
-  case $kind in holder | leader | leader_pod | led | launcher | relaunch | deposed | lapse) position=0 ;; esac
+  case $kind in holder | leader | leader_pod) position=0 ;; esac
   [ "$setting" != lead ] || [[ $fault_not_leader != *" $kind "* ]] || position=$((1 + position % (positions - 1)))
 }
 
@@ -252,13 +252,14 @@ role_of() {
   fi
 }
 
+# tell_fault BEFORE
 tell_fault() {
-  {
-  printf '%4d  %-5s %-4s  %-11s at %d %-5s  %3d -> %-3d  %6.2f s' "$faults" "$setting" "$shape" "$kind" \
-    "$position" "$(role_of "$position")" "$1" "$(attempt_now)" "$((recovered_ms / 10))e-2"
-  [ "$second" = 0 ] || printf ', second after %d ms: %s at %d' "$gap_ms" "$second_kind" "$second_position"
-  echo
-  } | tell
+  local at=$position role more=''
+  role=$(role_of "$position")
+  case $kind in led | launcher | relaunch | deposed | lapse | spare_idle) at=- role=- ;; esac
+  [ "$second" = 0 ] || more=", second after $gap_ms ms: $second_kind at $second_position"
+  printf '%4d  %-5s %-4s  %-11s at %s %-5s  %3d -> %-3d  %6.2f s%s\n' "$faults" "$setting" "$shape" \
+    "$kind" "$at" "$role" "$1" "$(attempt_now)" "$((recovered_ms / 10))e-2" "$more" | tell
 }
 
 # ---- the whole -----------------------------------------------------------------------
