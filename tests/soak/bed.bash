@@ -116,6 +116,13 @@ pod_named() { if [ "$setting" = spare ]; then echo "train-$1"; else echo "${pod_
 # name_at POSITION: the member's, as the launcher has it.
 name_at() { if [ "$setting" = spare ]; then echo "${pod_of[$1]}"; else echo "train-$1"; fi; }
 
+# is_inner POSITION: where a tree has --fanout 2, others hang below its member.
+is_inner() {
+  local member=$1 members=$positions
+  [ "$setting" != spare ] || member=${pod_of[$1]#train-} members=$((positions + 1))
+  ((2 * member + 3 <= members))
+}
+
 # stand_in_at POSITION: the pod that stood in nowhere stands there from now on; the other one, for
 # nothing. DNS has, for each position, the address of the pod that stands there; the Service lists
 # it, and not the other one, as endpoints do: its addresses tell that something moved.

@@ -23,6 +23,9 @@ declare -A fault_settings=(
 )
 # Not at position 0 where the launcher is there: they wait for what it does meanwhile.
 fault_not_leader=' agent_late pending freeze stale '
+# Only at leaves of a tree where a spare is there: it takes an inner member's position, but not its
+# place in the tree, so that those below wait for that member.
+fault_leaves=' spare twin '
 # What may come as a second fault while the job recovers from the first.
 second_kinds=(rank keeper pmixd agent container pod reset glitch blink)
 

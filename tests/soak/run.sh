@@ -151,7 +151,15 @@ draw_fault() {
   draw 1000 && gap_ms=$((gap_ms * drawn)) # at once, within a second, within four
   [ -z "$only" ] || second=0
   case $kind in holder | leader | leader_pod) position=0 ;; esac
-  [ "$setting" != lead ] || [[ $fault_not_leader != *" $kind "* ]] || position=$((1 + position % (positions - 1)))
+  until struck_fits; do position=$(((position + 1) % positions)); done
+}
+
+# struck_fits: the position is one that this kind may strike.
+struck_fits() {
+  case $setting in
+    lead) [ "$position" != 0 ] || [[ $fault_not_leader != *" $kind "* ]] ;;
+    spare) [ "$shape" = star ] || [[ $fault_leaves != *" $kind "* ]] || ! is_inner "$position" ;;
+  esac
 }
 
 pause() { sleep "$(($1 / 1000)).$(printf '%03d' $(($1 % 1000)))"; } # moments are the stimulus
@@ -168,7 +176,8 @@ violation() {
   for ((i = 0; i <= positions + 1; i++)); do
     "$podbox" ps "train-$i" >"$kept/train-$i.ps" 2>&1 || true
     "$podbox" logs "train-$i" >"$kept/train-$i.log" 2>&1 || true
-    "$podbox" exec "train-$i" tail -n 99 /etc/hosts /tmp/hostfile >"$kept/train-$i.files" 2>&1 || true
+    look "train-$i" # podbox exec would hang in one that is frozen
+    tail -n 99 "/proc/${agent_there:-none}/root"/{etc/hosts,tmp/hostfile} >"$kept/train-$i.files" 2>&1 || true
   done
   "$podbox" list >"$kept/list" 2>&1 || true
   {
@@ -241,11 +250,11 @@ one_fault() {
 # tell: to all who read on.
 tell() { tee -a "$told" | sed "s/^/${SOAK_BED:+$SOAK_BED| }/"; }
 
-# What a position is in the tree of --fanout 2: those whose children it has are inner.
+# What a position's member is in the tree of --fanout 2: one that has others below it is inner.
 role_of() {
   if [ "$shape" = star ]; then
     echo -
-  elif ((2 * $1 + 3 <= positions)); then
+  elif is_inner "$1"; then
     echo inner
   else
     echo leaf
