@@ -190,15 +190,18 @@ fault_twin() {
   wait_for 20 eval '[ -z "$(rank_pids "'"$old"'")" ]'
 }
 
-# The same of a pod that cannot be reached, and runs.
+# The same of a pod that cannot be reached, and runs: its name's new address is taken for its end
+# (DECISIONS.md, "A restart waits ..."), so its ranks are there until its agent ends them.
 fault_beside() {
-  local before
+  local old=${pod_of[$1]} before
   before=$(attempt_now)
-  "$podbox" cut "${pod_of[$1]}"
+  frozen=$old
+  "$podbox" cut "$old"
   wait_for 20 musters || return 1
   stand_in_at "$1"
   wait_for "$bound" runs "$before" || return 1
-  "$podbox" heal "$stand_in"
+  wait_for 20 eval '[ -z "$(rank_pids "'"$old"'")" ]' || return 1
+  "$podbox" heal "$old"
 }
 
 # A dead pod's address is given to a pod of another group, which has another key.
