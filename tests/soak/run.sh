@@ -110,7 +110,7 @@ summary() {
     function tell() {
       if (kind == "") return
       told = n ? sprintf("%6.2f  %6.2f  %6.2f", v[int((n + 1) / 2)], v[1], v[n]) : "     -       -       -"
-      table = table sprintf("  %-11s  %5d  %s  %5d\n", kind, n, told, two)
+      table = table sprintf("  %-11s  %5d  %s  %6d\n", kind, n + two, told, two)
     }
     $1 != kind { tell(); kind = $1; n = two = 0 }
     { faults++ }
@@ -119,8 +119,8 @@ summary() {
     END {
       tell()
       printf "soak: %d faults, %d of them with a second one, in %d s: no violation\n", faults, both, seconds
-      print "seconds to all ranks past MPI_Init again, without a second fault; and how many had one:"
-      printf "  kind         count  median     min     max   more\n%s", table
+      print "seconds to all ranks past MPI_Init again, of those without a second one:"
+      printf "  kind         count  median     min     max  second\n%s", table
     }'
 }
 
