@@ -9,14 +9,14 @@ declare -A fault_kinds=(
   [rank]=again [deaf]=again [holder]=again [keeper]=again [pmixd]=again [agent]=again [agent_late]=again
   [container]=again [pod]=again [pods]=again [most]=again [pending]=again [order]=again
   [reset]=silent [glitch]=either [blink]=either [cut]=again [halves]=again [freeze]=again [stopped]=again
-  [vanish]=again [twin]=again [beside]=again [reuse]=again [stale]=again [dns]=again
+  [vanish]=again [twin]=again [terminating]=again [beside]=again [reuse]=again [stale]=again [dns]=again
   [spare]=again [spare_idle]=silent [spare_spent]=again
   [launcher]=again [relaunch]=again [deposed]=again [lapse]=either
   [led]=again [leader]=again [leader_pod]=again
 )
 # Where not in all settings of a job (bed.bash): in which.
 declare -A fault_settings=(
-  [beside]=plain [reuse]=plain [twin]='plain spare'
+  [beside]=plain [reuse]=plain [twin]='plain spare' [terminating]='plain spare'
   [spare]=spare [spare_idle]=spare [spare_spent]=spare
   [launcher]='plain spare' [relaunch]='plain spare' [deposed]='plain spare' [lapse]='plain spare'
   [led]=lead [leader]=lead [leader_pod]=lead
@@ -25,7 +25,7 @@ declare -A fault_settings=(
 fault_not_leader=' agent_late pending freeze stale '
 # Only at leaves of a tree where a spare is there: it takes an inner member's position, but not its
 # place in the tree, so that those below wait for that member.
-fault_leaves=' spare twin '
+fault_leaves=' spare twin terminating '
 # What may come as a second fault while the job recovers from the first.
 second_kinds=(rank keeper pmixd agent container pod reset glitch blink)
 
@@ -190,7 +190,18 @@ fault_twin() {
   wait_for 20 eval '[ -z "$(rank_pids "'"$old"'")" ]'
 }
 
-# The same of a pod that cannot be reached, and runs: its name's new address is taken for its end
+# A pod is told to end, as by its deletion, and stays for ever beside the one that has its position.
+fault_terminating() {
+  local old=${pod_of[$1]} before
+  before=$(attempt_now)
+  kill -TERM "$(agent_pid "$old")"
+  wait_for 20 musters || return 1
+  [ "$setting" = spare ] || stand_in_at "$1"
+  wait_for "$bound" runs "$before" || return 1
+  start_agent "$old" # as a stand-in, or a spare
+}
+
+# As twin, of a pod that cannot be reached, and runs: its name's new address is taken for its end
 # (DECISIONS.md, "A restart waits ..."), so its ranks are there until its agent ends them.
 fault_beside() {
   local old=${pod_of[$1]} before
