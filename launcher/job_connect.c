@@ -40,15 +40,37 @@ static int check_input(const struct job *j, struct err *err)
     return -1;
 }
 
-static void connected_if_all(struct job *j)
+static void connected(struct job *j)
 {
-    if (group_attached(&j->group) < j->group.n)
-        return;
     ERR_AUTO err = ERR_INIT;
     if (make_map(j, &err) < 0 || job_roll_seat(j, &err) < 0 || check_input(j, &err) < 0)
         job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE, "%s", err_text(&err));
     else
         job_event(j, JOB_EV_CONNECTED);
+}
+
+static void connected_if_all(struct job *j)
+{
+    if (group_attached(&j->group) == j->group.n)
+        connected(j);
+}
+
+void job_connect_late(struct job *j, const Muster__Progress *known)
+{
+    double waited_s = job_claim_patience_ms(j) / 1e3;
+    CLEANUP_FREE char *why = xasprintf("it has not come within %g s", waited_s);
+    job_record_fill(j, known);
+    for (uint32_t i = 0; i < j->group.n; i++) {
+        struct group_member *m = &j->group.v[i];
+        if (m->state == GROUP_ATTACHED)
+            continue;
+        m->state = GROUP_LOST;
+        if (m->why == NULL)
+            group_set_why(m, why);
+    }
+    connected(j);
+    for (uint32_t v = 1; v <= j->group.n; v++)
+        job_return_want(j, v);
 }
 
 void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *hello)
@@ -172,13 +194,15 @@ static void lose_one(struct job *j, uint32_t vertex, const struct loss *l)
                  jsonpack("{s:s, s:s, s:s}", "member", m->member->name, "address",
                           m->address, "why", why));
     tell_loss(j, vertex - 1, why);
-    if (seat->hosts)
+    if (seat->hosts &&
+        !seat->stopped) // an agent that is told to end goes with the proof
         job_stop_without_pre_stop(j);
     for (uint32_t r = 0; r < j->at->nranks; r++)
         if (j->at->ranks[r].member + 1 == vertex)
             job_rank_gone(j, r, why);
     if (seat->hosts && !seat->stopped) {
-        if (j->at->went && !(l->gone && blamed))
+        // READY says that no rank of before is there, and without GO there is none since.
+        if ((j->at->went || !seat->ready) && !(l->gone && blamed))
             job_return_fence(j, vertex, l->top, l->heard_ms);
         seat->stopped = true;
         if (++j->at->stopped == j->at->hosts)
@@ -304,6 +328,7 @@ void job_connect_start(struct job *j)
         j->opts->source.kind == SOURCE_DNS || j->opts->source.kind == SOURCE_PODS;
     j->attach = job_plan_attach(j->roll, &j->group.members, j->opts);
     j->attach->via = STEAL(j->via_msg);
+    j->attach->launcher_host = xstrdup(j->conf.hello->hostname);
     job_claim_create(j);
     j->tree = (struct tree){.vertices = j->group.n + 1, .fanout = j->opts->fanout};
     struct branch_conf conf = {.link = {.base = j->conf.base,
