@@ -323,6 +323,26 @@ Test(handoff, the_same_job_taking_hold_anew_owns_at_once_under_the_same_lease,
     end(&b);
 }
 
+Test(handoff, the_same_job_owns_anew_with_the_roll_that_is_there, .timeout = 60)
+{
+    struct bed b;
+    begin(&b);
+    b.agent = make_agent(&b);
+    start_sidecar(&b);
+    struct handoff_claim *old = handoff_claim_create(b.agent);
+    struct handoff_claim *new = handoff_claim_create(b.agent);
+    send_roll(old, "a", 1, "10.0.0.1");
+    handoff_lost(old);
+    send_roll(new, "a", 1, "10.0.0.1");
+    wait_over(&b, new);
+    cr_assert_null(b.failure);
+    cr_assert_null(b.note);
+    handoff_claim_destroy(old);
+    cr_assert(lies(&b, "a", 1));
+    handoff_claim_destroy(new);
+    end(&b);
+}
+
 Test(handoff, a_second_agent_gets_the_files_when_the_first_is_gone, .timeout = 60)
 {
     struct bed b;
