@@ -40,3 +40,7 @@ check_PROGRAMS += tests/unit/test_status
 TESTS += tests/unit/test_status
 tests_unit_test_status_SOURCES = %D%/test_status.c
 tests_unit_test_status_LDADD = $(LAUNCHER_TEST_LIBS)
+check_PROGRAMS += tests/unit/test_grid
+TESTS += tests/unit/test_grid
+tests_unit_test_grid_SOURCES = %D%/test_grid.c
+tests_unit_test_grid_LDADD = $(LAUNCHER_TEST_LIBS)
