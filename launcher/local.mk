@@ -1,6 +1,7 @@
 bin_PROGRAMS += launcher/muster
 noinst_LIBRARIES += launcher/liblauncher.a
 launcher_liblauncher_a_SOURCES = \
+	%D%/apps_opts.c %D%/apps_opts.h \
 	%D%/ask.c %D%/ask.h \
 	%D%/ask_opts.c %D%/ask_opts.h \
 	%D%/cmd.h \
@@ -13,6 +14,7 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/cmd_run.c \
 	%D%/configmap.c %D%/configmap.h \
 	%D%/events.c %D%/events.h \
+	%D%/grid.c %D%/grid.h \
 	%D%/group.c %D%/group.h \
 	%D%/foreign_opts.c %D%/foreign_opts.h \
 	%D%/input.c %D%/input.h \
@@ -44,6 +46,7 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/look.c %D%/look.h \
 	%D%/map.c %D%/map.h \
 	%D%/oneline.c %D%/oneline.h \
+	%D%/opt_number.c %D%/opt_number.h \
 	%D%/opts.c %D%/opts.h \
 	%D%/output.c %D%/output.h \
 	%D%/policy.c %D%/policy.h \
