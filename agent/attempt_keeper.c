@@ -337,6 +337,7 @@ void attempt_keeper_spawn(struct attempt *at, struct attempt_world *w,
                          .attempt = at->number,
                          .pmix = w->pmix_ready,
                          .tmpdir = at->tmpdir,
+                         .role_file = at->role_file,
                          .cpus = conf_of(at)->hello->cpus};
     Muster__Spawn *m = make_spawn(at, w, &e);
     if (w->prepare->world == 0)

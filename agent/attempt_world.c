@@ -181,10 +181,12 @@ static int prepare(struct attempt *at, struct attempt_world *w, struct err *err)
 {
     if (w->position != NULL && resolve_all(w, err) < 0)
         return -1;
-    if (at->keeper == NULL) // the PMIx server gets all worlds as it starts
-        return at->tmpdir == NULL && make_tmpdir(at, err) < 0
-                   ? -1
-                   : attempt_keeper_start(at, err);
+    if (at->keeper == NULL) { // the PMIx server gets all worlds as it starts
+        if ((at->tmpdir == NULL && make_tmpdir(at, err) < 0) ||
+            attempt_roles_begin(at, err) < 0)
+            return -1;
+        return attempt_keeper_start(at, err);
+    }
     if (at->worlds[0]->prepare->pmix)
         attempt_pmix_setup(at, w); // ready with its answer
     else

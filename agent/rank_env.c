@@ -22,6 +22,7 @@ static const char *const scrubbed_prefixes[] = {
     "JSM_",
     "FLUX_JOB_",
     "MPI_LOCAL",
+    "MUSTER_ROLE_ADDRS_",
 };
 
 static const char *const scrubbed_names[] = {
@@ -56,6 +57,9 @@ static const char *const scrubbed_names[] = {
     "MUSTER_RANK",
     "MUSTER_RESTART_COUNT",
     "MUSTER_RESTART_REASON",
+    "MUSTER_ROLE",
+    "MUSTER_ROLES",
+    "MUSTER_ROLE_FILE",
     "MUSTER_SIZE",
 };
 
@@ -179,6 +183,14 @@ static void set_job(const struct rank_env *e, struct strv *out)
     }
 }
 
+static void set_role(const struct rank_env *e, struct strv *out)
+{
+    if (e->role_file == NULL)
+        return;
+    strv_putenv_all(out, e->prepare->role_env, e->prepare->n_role_env);
+    strv_setenv(out, "MUSTER_ROLE_FILE", e->role_file);
+}
+
 static void set_unless_set(struct strv *out, const char *name, const char *value)
 {
     if (strv_getenv(out, name) == NULL)
@@ -254,6 +266,7 @@ void rank_env_common(const struct rank_env *e, const Muster__App *app,
     }
     set_grid_sizes(e, out);
     set_job(e, out);
+    set_role(e, out);
     set_users(e, e->prepare->env, e->prepare->n_env, out);
     if (e->prepare->parent != NULL)
         set_spawned(app, out);

@@ -10,7 +10,7 @@
 #include "launcher/opt_number.h"
 #include "wire/placeholders.h"
 
-enum { KEY_WDIR = 0x3100 };
+enum { KEY_WDIR = 0x3100, KEY_ROLE };
 
 static const struct argp_option options[] = {
     {NULL, 'n', "N", 0, "Number of ranks (default: one for each slot)", 2},
@@ -19,6 +19,8 @@ static const struct argp_option options[] = {
      "Set NAME for the ranks; without a value: as it is here", 3},
     {"wdir", KEY_WDIR, "DIR", 0,
      "Working directory of the ranks (default: the agent's)", 3},
+    {"role", KEY_ROLE, "NAME", 0,
+     "The program is a role with members and a world of its own", 7},
     {0},
 };
 
@@ -83,6 +85,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'n': app->ranks = opt_number(state, "-n", arg, 1, MAP_RANKS_MAX); return 0;
     case 'x': forward(state, app, arg); return 0;
     case KEY_WDIR: app->wdir = arg; return 0;
+    case KEY_ROLE: app->role = arg; return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -104,6 +107,8 @@ static error_t parse_further(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_ARG:
         app->argv = &state->argv[state->next - 1];
         app->argc = (size_t)(state->argc - state->next + 1);
+        app->words = &state->argv[1];
+        app->nwords = (size_t)state->next - 2;
         state->next = state->argc;
         return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "which program follows ':'?"); return 0;

@@ -12,11 +12,14 @@
 #include "common/strv.h"
 
 struct app_opts {
+    const char *role; // --role; NULL: none
     uint32_t ranks;   // -n; 0: not said
     const char *wdir; // --wdir; NULL: not said
     struct strv env;  // -x: NAME=VALUE
     struct strv here; // of these, NAME= of those that have their value from here
-    char **argv;      // the program and its arguments; borrowed from main's argv
+    char **words;     // of a further program: what its options are made of; borrowed
+    size_t nwords;
+    char **argv; // the program and its arguments; borrowed from main's argv
     size_t argc;
 };
 

@@ -75,6 +75,7 @@ static void enter_prepare(struct job *j)
     j->at->prepare =
         job_plan_prepare(j->roll, &j->map, j->opts, j->at->nspace, j->reason);
     j->at->prepare->progress = job_claim_progress(j);
+    job_roles_put(j, j->at->prepare);
     job_add_ranks(j, NULL, &j->map);
     job_coll_start(j);
     job_names_start(j);
@@ -232,6 +233,7 @@ void job_event(struct job *j, enum job_event ev)
     j->state = to;
     j->state_ms = loop_now_ms();
     enter(j);
+    job_roles_tell(j);
 }
 
 // ---- bounds -----------------------------------------------------------------
@@ -325,6 +327,7 @@ struct job *job_create(const struct job_conf *conf, struct err *err)
     j->begun_ms = j->state_ms = loop_now_ms();
     j->stats = job_stats_create();
     job_wait_create(j);
+    job_roles_create(j);
     j->stop_timer = loop_timer(conf->base, on_stop_over, j);
     j->run_timer = loop_timer(conf->base, on_run_over, j);
     if (open_via(j, err) < 0 || job_pages_start(j, err) < 0 ||
@@ -355,6 +358,7 @@ void job_destroy(struct job *j)
     map_free(&j->map);
     roll_destroy(j->roll);
     job_spares_destroy(j);
+    job_roles_destroy(j);
     group_free(&j->group);
     job_wait_destroy(j);
     loop_timer_free(j->stop_timer);

@@ -50,15 +50,19 @@ static int check_input(const struct job *j, struct err *err)
     return -1;
 }
 
-static void connected_if_all(struct job *j)
+void job_connected(struct job *j)
 {
-    if (group_attached(&j->group) < j->group.n)
-        return;
     ERR_AUTO err = ERR_INIT;
-    if (make_map(j, &err) < 0 || check_apps(j, &err) < 0 ||
-        job_roll_seat(j, &err) < 0 || check_input(j, &err) < 0)
+    bool mapped = j->map.npositions > 0; // and the other roles were waited for since
+    if (j->state != JOB_CONNECT || group_attached(&j->group) < j->group.n)
+        return;
+    if (!mapped && (make_map(j, &err) < 0 || check_apps(j, &err) < 0 ||
+                    job_roll_seat(j, &err) < 0 || check_input(j, &err) < 0)) {
         job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE, "%s", err_text(&err));
-    else
+        return;
+    }
+    job_roles_tell(j);
+    if (!job_roles_are_awaited(j))
         job_event(j, JOB_EV_CONNECTED);
 }
 
@@ -89,7 +93,7 @@ void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *he
                            m->address, "hostname", hello->hostname, "cpus",
                            (int)hello->cpus));
     if (j->state == JOB_CONNECT)
-        connected_if_all(j);
+        job_connected(j);
     else
         job_return_greet(j, vertex, same);
 }

@@ -12,6 +12,7 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/cmd_roll.c \
 	%D%/cmd_status.c \
 	%D%/cmd_run.c \
+	%D%/cmd_roles.c %D%/cmd_roles.h \
 	%D%/configmap.c %D%/configmap.h \
 	%D%/events.c %D%/events.h \
 	%D%/grid.c %D%/grid.h \
@@ -34,6 +35,7 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/job_output.c \
 	%D%/job_plan.c %D%/job_plan.h \
 	%D%/job_return.c \
+	%D%/job_roles.c \
 	%D%/job_roll.c \
 	%D%/job_spares.c \
 	%D%/job_spawn.c \
@@ -47,11 +49,14 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/map.c %D%/map.h \
 	%D%/oneline.c %D%/oneline.h \
 	%D%/opt_number.c %D%/opt_number.h \
+	%D%/opts_layout.c %D%/opts_layout.h \
 	%D%/opts.c %D%/opts.h \
 	%D%/output.c %D%/output.h \
 	%D%/policy.c %D%/policy.h \
 	%D%/progress.c %D%/progress.h \
 	%D%/replace_hook.c %D%/replace_hook.h \
+	%D%/roles.c %D%/roles.h \
+	%D%/roles_opts.c %D%/roles_opts.h \
 	%D%/roll_print.c %D%/roll_print.h \
 	%D%/sink.c %D%/sink.h \
 	%D%/source_json.c %D%/source_json.h \

@@ -14,6 +14,7 @@
 #include "launcher/foreign_opts.h"
 #include "launcher/input.h"
 #include "launcher/opt_number.h"
+#include "launcher/opts_layout.h"
 #include "wire/claim.h"
 #include "wire/tree.h"
 
@@ -316,6 +317,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         state->child_inputs[0] = &o->from;
         state->child_inputs[1] = &o->via;
         state->child_inputs[2] = &o->apps;
+        state->child_inputs[3] = &o->roles;
         return 0;
     case 'q': o->quiet = true; return 0;
     case 'v': o->verbose = true; return 0;
@@ -362,77 +364,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-// Options that are about the same thing, and say different ones.
-static const char *layout_conflict(const struct opts *o)
-{
-    if (o->per_node && o->map.has_grid)
-        return "--grid places ranks, and --per-node starts one command on each member, "
-               "whose own ranks are its own to place: give one of the two";
-    if (o->per_node && (o->map.ppn > 0 || o->map.by_node))
-        return "--per-node is one command on each member: leave out --ppn and --map-by";
-    if (o->map.has_grid && o->map.by_node)
-        return "--grid places the ranks: leave out --map-by node";
-    if (!o->map.has_grid && (o->map.grid_split || o->subgroup > 0))
-        return "--grid-allow-split and --grid-subgroup are about a grid: give --grid "
-               "with "
-               "them";
-    return NULL;
-}
-
-// Its manifest hands them down from the pod's annotations; the members are in its order.
-static int settle_subgroups(struct opts *o, struct err *err)
-{
-    const char *size = getenv("LWS_SUBGROUP_SIZE");
-    const char *type = getenv("LWS_SUBGROUP_POLICY_TYPE");
-    bool lws = o->from.found.system != NULL &&
-               strcmp(o->from.found.system, "LeaderWorkerSet") == 0;
-    if (!o->map.has_grid || o->subgroup > 0 || !lws || size == NULL || size[0] == '\0')
-        return 0;
-    char *end;
-    unsigned long k = strtoul(size, &end, 10);
-    if (size[0] < '1' || size[0] > '9' || *end != '\0' || k > UINT16_MAX) {
-        err_set(err, "LWS_SUBGROUP_SIZE is '%s', not a number of members from 1", size);
-        return -1;
-    }
-    o->subgroup = (uint32_t)k;
-    o->subgroup_leader_apart = type != NULL && strcmp(type, "LeaderExcluded") == 0;
-    return 0;
-}
-
-static int settle_grid(struct opts *o, struct err *err)
-{
-    uint32_t ranks = o->map.has_grid ? grid_ranks(&o->map.grid) : 0;
-    const uint32_t *size = o->map.grid.size;
-    if (!o->map.has_grid || o->map.ranks == 0 || o->map.ranks == ranks) {
-        o->map.ranks = o->map.has_grid ? ranks : o->map.ranks;
-        return settle_subgroups(o, err);
-    }
-    err_set(
-        err,
-        "-n is %u, but --grid has tp %u x pp %u x dp %u = %u ranks: leave out -n, or "
-        "change a size",
-        o->map.ranks, size[GRID_TP], size[GRID_PP], size[GRID_DP], ranks);
-    return -1;
-}
-
-static int settle_texts(struct opts *o, struct err *err)
-{
-    if (o->pmi == NULL)
-        o->pmi = o->per_node ? "none" : PMI_DEFAULT;
-    if (!o->per_node)
-        return 0;
-    o->map.ppn = 1;
-    return apps_opts_settle_texts(&o->apps, err);
-}
-
 static int settle_layout(struct opts *o)
 {
     ERR_AUTO err = ERR_INIT;
-    const char *conflict = layout_conflict(o);
-    if (conflict != NULL)
-        err_set(&err, "%s", conflict);
-    else if (apps_opts_settle(&o->apps, &o->map.ranks, &err) == 0 &&
-             settle_grid(o, &err) == 0 && settle_texts(o, &err) == 0)
+    if (o->pmi == NULL)
+        o->pmi = o->per_node ? "none" : PMI_DEFAULT;
+    if (opts_layout_settle(o, &err) == 0)
         return 0;
     fprintf(stderr, "muster run: %s\n", err_text(&err));
     return -1;
@@ -526,6 +463,7 @@ int opts_parse(struct opts *o, int argc, char **argv, int *code)
         {source_opts_argp(), 0, "Where the members come from (default: --auto):", 1},
         {via_opts_argp(), 0, "Pods with a stock sshd instead of agents:", 6},
         {apps_opts_argp(), 0, NULL, 0},
+        {roles_opts_argp(), 0, "Roles, such as prefill and decode:", 7},
         {foreign_opts_argp(), 0, NULL, 0},
         {0}};
     const struct argp argp = {

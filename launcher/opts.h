@@ -12,6 +12,7 @@
 #include "launcher/map.h"
 #include "launcher/output.h"
 #include "launcher/policy.h"
+#include "launcher/roles_opts.h"
 #include "launcher/via_opts.h"
 
 struct opts {
@@ -20,13 +21,14 @@ struct opts {
     uint32_t members;          // how many the group has; 0: not said
     struct map_request map;
     struct via_opts via;
-    const char *job;            // --job, or what `musterd --lead` says; NULL: neither
-    bool rerun, adopt;          // --rerun, --adopt
-    const char *key;            // --key: key ring directory; NULL: the default
-    const char *events;         // --events
-    const char *status;         // --status: where pages are served; NULL: nowhere
-    const char *pmi;            // --pmi: "auto", "pmix", "pmi1" or "none"
-    struct apps_opts apps;      // programs; their -n are in map.ranks, too
+    const char *job;       // --job, or what `musterd --lead` says; NULL: neither
+    bool rerun, adopt;     // --rerun, --adopt
+    const char *key;       // --key: key ring directory; NULL: the default
+    const char *events;    // --events
+    const char *status;    // --status: where pages are served; NULL: nowhere
+    const char *pmi;       // --pmi: "auto", "pmix", "pmi1" or "none"
+    struct apps_opts apps; // programs; their -n are in map.ranks, too
+    struct roles_opts roles;
     bool per_node;              // --per-node
     uint32_t subgroup;          // --grid-subgroup: members of one; 0: there are none
     bool subgroup_leader_apart; // as LeaderWorkerSet's LeaderExcluded

@@ -44,3 +44,7 @@ check_PROGRAMS += tests/unit/test_grid
 TESTS += tests/unit/test_grid
 tests_unit_test_grid_SOURCES = %D%/test_grid.c
 tests_unit_test_grid_LDADD = $(LAUNCHER_TEST_LIBS)
+check_PROGRAMS += tests/unit/test_roles
+TESTS += tests/unit/test_roles
+tests_unit_test_roles_SOURCES = %D%/test_roles.c
+tests_unit_test_roles_LDADD = $(LAUNCHER_TEST_LIBS)
