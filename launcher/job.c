@@ -94,6 +94,7 @@ static void enter_start(struct job *j)
     go.master_port = j->at->master_port;
     j->began = true;
     job_wait_begin(j);
+    job_roles_start(j);
     job_send(j, FRAME_GO, TREE_ALL, &go.base);
 }
 

@@ -198,8 +198,9 @@ void job_roles_destroy(struct job *j);
 void job_roles_tell(struct job *j);
 // CONNECT goes on when all roles have their members.
 bool job_roles_are_awaited(const struct job *j);
-void job_roles_put(struct job *j,
-                   Muster__Prepare *p); // what the ranks are told of roles
+// What the ranks are told of roles, and right before GO what has changed since.
+void job_roles_put(struct job *j, Muster__Prepare *p);
+void job_roles_start(struct job *j);
 
 // job_return.c: members that were lost, and come back.
 // Dial a lost member again, wherever its link hangs; until it is there.

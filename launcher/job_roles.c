@@ -17,8 +17,10 @@
 
 struct job_roles {
     struct chan *chan;
-    char *told;   // what was said last
-    char *now;    // the newest document; NULL: not all roles are there yet
+    char *told; // what was said last
+    char *now;  // the newest document; NULL: not all roles are there yet
+    bool
+        newer; // than what the attempt's PREPARE brought, which agents may still hold back
     bool ordered; // this attempt ended as another role's did
 };
 
@@ -93,7 +95,7 @@ void job_roles_put(struct job *j, Muster__Prepare *p)
     struct strv env = STRV_INIT;
     if (j->roles == NULL)
         return;
-    j->roles->ordered = false;
+    j->roles->ordered = j->roles->newer = false;
     p->roles = xmalloc(sizeof *p->roles);
     muster__roles__init(p->roles);
     p->roles->file.len = strlen(j->roles->now);
@@ -102,21 +104,33 @@ void job_roles_put(struct job *j, Muster__Prepare *p)
     p->role_env = strv_take(&env, &p->n_role_env);
 }
 
+static void send_file(struct job *j, uint32_t signo)
+{
+    Muster__Roles m = MUSTER__ROLES__INIT;
+    m.file.data = (uint8_t *)j->roles->now;
+    m.file.len = strlen(j->roles->now);
+    m.signal = signo;
+    job_send(j, FRAME_ROLES, TREE_ALL, &m.base);
+}
+
+void job_roles_start(struct job *j)
+{
+    if (j->roles != NULL && j->roles->newer)
+        send_file(j, 0);
+}
+
 static void take_document(struct job *j, const Muster__Roles *roles)
 {
     CLEANUP_FREE char *before = j->roles->now;
-    Muster__Roles m = MUSTER__ROLES__INIT;
+    int signo = j->opts->roles.signal;
     j->roles->now = xstrndup((const char *)roles->file.data, roles->file.len);
-    if (before == NULL) {
+    j->roles->newer = true;
+    if (before == NULL)
         job_connected(j);
-        return;
-    }
-    m.file = roles->file;
-    if (j->opts->roles.signal != 0 &&
-        roles_run_again(before, j->roles->now, own_name(j)))
-        m.signal = (uint32_t)j->opts->roles.signal;
-    if (job_attempt_lives(j))
-        job_send(j, FRAME_ROLES, TREE_ALL, &m.base);
+    else if (job_attempt_lives(j))
+        send_file(j, roles_run_again(before, j->roles->now, own_name(j))
+                         ? (uint32_t)signo
+                         : 0);
 }
 
 static void start_again(struct job *j, const Muster__Failed *order)

@@ -82,7 +82,14 @@ static int settle_roles(struct opts *o, struct err *err)
     }
     if (conflict != NULL)
         err_set(err, "%s", conflict);
-    return conflict == NULL ? roles_opts_check(&o->roles, &o->apps, err) : -1;
+    else if (roles_opts_check(&o->roles, &o->apps, err) < 0)
+        return -1;
+    else if (o->roles.option == NULL || o->policy.on_failure == POLICY_RESTART)
+        return 0;
+    else
+        err_set(err, "%s is about restarts: give --on-failure restart with it",
+                o->roles.option);
+    return -1;
 }
 
 static int settle_texts(struct opts *o, struct err *err)

@@ -43,6 +43,9 @@ roles() { python3 -c "import json, sys; r = json.load(open(sys.argv[1]))['roles'
   here --restart-scope job true
   [ "$status" = 125 ]
   [[ "$stderr" == *'--restart-scope is about roles'* ]]
+  here --restart-scope job --role a true
+  [ "$status" = 125 ]
+  [[ "$stderr" == *'--restart-scope is about restarts: give --on-failure restart'* ]]
   here --role-signal FOO --role a true
   [ "$status" = 125 ]
   [[ "$stderr" == *'--role-signal FOO: give a signal'* ]]
@@ -136,7 +139,7 @@ told() {
   make_server
   agents_up 5 --share "$shared"
   "$podbox" exec train-4 timeout 120 "$muster" run --on-failure restart --healthy 0 --grace 1 --pods 'train-[0-3].train' \
-    --per-node --role-signal USR1 --role prefill -n 2 "$shared/server" '{node_rank}/{nnodes}' '{leader_addr}' '{local_addr}' \
+    --per-node --fanout 1 --role-signal USR1 --role prefill -n 2 "$shared/server" '{node_rank}/{nnodes}' '{leader_addr}' '{local_addr}' \
     : --role decode "$shared/server" '{node_rank}/{nnodes}' '{leader_addr}' '{local_addr}' >roles.out 2>&1 3>&- &
   job=$!
   wait_for 60 started prefill 1
