@@ -7,27 +7,16 @@
 #include <unistd.h>
 
 #include "agent/attempt_internal.h"
+#include "common/fd.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "wire/msg.h"
-
-static int write_all(int fd, const uint8_t *data, size_t n)
-{
-    while (n > 0) {
-        ssize_t done = write(fd, data, n);
-        if (done < 0 && errno != EINTR)
-            return -1;
-        data += done > 0 ? done : 0;
-        n -= done > 0 ? (size_t)done : 0;
-    }
-    return 0;
-}
 
 static int replace(const char *path, const ProtobufCBinaryData *text, struct err *err)
 {
     CLEANUP_FREE char *part = xasprintf("%s.part", path);
     CLEANUP_CLOSE int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (fd >= 0 && write_all(fd, text->data, text->len) == 0 && rename(part, path) == 0)
+    if (fd >= 0 && fd_write(fd, text->data, text->len) == 0 && rename(part, path) == 0)
         return 0;
     err_set_errno(err, errno, "cannot write the roles' file %s", path);
     return -1;

@@ -106,7 +106,7 @@ static error_t parse_further(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT: state->child_inputs[0] = state->input; return 0;
     case ARGP_KEY_ARG:
         app->argv = &state->argv[state->next - 1];
-        app->argc = (size_t)(state->argc - state->next + 1);
+        app->argc = (size_t)state->argc - (size_t)state->next + 1;
         app->words = &state->argv[1];
         app->nwords = (size_t)state->next - 2;
         state->next = state->argc;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/log.h"
+#include "common/jsonpack.h"
 #include "common/mem.h"
 #include "launcher/job_internal.h"
 #include "launcher/roles.h"
@@ -50,7 +50,7 @@ static json_t *members(const struct job *j)
     for (uint32_t i = 0; i < j->map.npositions; i++) {
         const struct roll_member *m = &j->roll->members[j->map.positions[i].member];
         json_array_append_new(
-            list, json_pack("{s:s, s:s}", "name", m->name, "address", m->address));
+            list, jsonpack("{s:s, s:s}", "name", m->name, "address", m->address));
     }
     return list;
 }
@@ -58,9 +58,9 @@ static json_t *members(const struct job *j)
 static char *part_text(const struct job *j)
 {
     const char *leader = j->roll->members[j->map.positions[0].member].address;
-    json_t *part = json_pack("{s:s, s:i, s:s, s:i, s:o}", "state", state_text(j),
-                             "attempt", (int)j->at->number, "leader", leader, "port",
-                             (int)j->at->master_port, "members", members(j));
+    json_t *part = jsonpack("{s:s, s:i, s:s, s:i, s:o}", "state", state_text(j),
+                            "attempt", (int)j->at->number, "leader", leader, "port",
+                            (int)j->at->master_port, "members", members(j));
     char *text = json_dumps(part, JSON_COMPACT);
     json_decref(part);
     return text;

@@ -165,7 +165,7 @@ static int make_rooms(const struct map_member *m, uint32_t n,
                       struct grid_room *rooms, struct err *err)
 {
     uint32_t tp = rq->grid.size[GRID_TP], groups = rq->ranks / tp;
-    uint32_t even = have < rq->ranks ? (groups + n - 1) / n * tp : 0;
+    uint32_t even = have < rq->ranks && n > 0 ? (groups + n - 1) / n * tp : 0;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t slots = rq->ppn > 0 ? rq->ppn : m[i].slots;
         if (rq->ppn > m[i].slots && !rq->oversubscribe)

@@ -1,13 +1,13 @@
 // The document is kept as JSON objects, one a role.
 #include "launcher/roles.h"
 
-#include <ctype.h>
 #include <jansson.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/buf.h"
+#include "common/jsonpack.h"
 #include "common/mem.h"
 
 enum { ENV_ADDRESSES_MAX = 64 };
@@ -85,8 +85,7 @@ char *roles_text(const struct roles *r)
     json_t *all = json_object();
     for (size_t i = 0; i < r->names.n; i++)
         json_object_set(all, r->names.v[i], r->parts[i]);
-    json_t *document =
-        json_pack("{s:i, s:o}", "version", (int)r->version, "roles", all);
+    json_t *document = jsonpack("{s:i, s:o}", "version", (int)r->version, "roles", all);
     CLEANUP_FREE char *text = json_dumps(document, JSON_INDENT(1));
     json_decref(document);
     return xasprintf("%s\n", text);
@@ -97,8 +96,12 @@ char *roles_text(const struct roles *r)
 static char *variable(const char *role)
 {
     char *name = xasprintf("MUSTER_ROLE_ADDRS_%s", role);
-    for (char *c = name; *c != '\0'; c++)
-        *c = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
+    for (char *c = name; *c != '\0'; c++) {
+        if (*c == '-')
+            *c = '_';
+        else if (*c >= 'a' && *c <= 'z')
+            *c ^= 'a' ^ 'A';
+    }
     return name;
 }
 
