@@ -44,7 +44,7 @@ void attempt_roles_frame(struct attempt *at, const struct frame *f)
 {
     ERR_AUTO err = ERR_INIT;
     Muster__Roles *m = msg_unpack(f, &muster__roles__descriptor, NULL);
-    if (m != NULL && at->role_file != NULL) {
+    if (m != NULL && at->role_file != NULL && at->tmpdir != NULL) {
         if (replace(at->role_file, &m->file, &err) == 0)
             tell_ranks(at, m->signal);
         else

@@ -41,6 +41,7 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/job_spawn.c \
 	%D%/job_stats.c %D%/job_stats.h \
 	%D%/job_status.c \
+	%D%/job_stop.c \
 	%D%/job_up.c \
 	%D%/job_wait.c \
 	%D%/lines.c %D%/lines.h \

@@ -1,11 +1,11 @@
 // Roles: what can be said of them, and who gets which members.
 #include "launcher/roles_opts.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/signame.h"
 #include "launcher/roles.h"
 
 enum { KEY_SCOPE = 0x3200, KEY_SIGNAL, KEY_PART };
@@ -19,19 +19,6 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static int find_signal(const char *text)
-{
-    char *end;
-    long number = strtol(text, &end, 10);
-    if (text[0] != '\0' && *end == '\0')
-        return number > 0 && number < NSIG ? (int)number : 0;
-    text += strncmp(text, "SIG", 3) == 0 ? 3 : 0;
-    for (int i = 1; i < NSIG; i++)
-        if (sigabbrev_np(i) != NULL && strcmp(sigabbrev_np(i), text) == 0)
-            return i;
-    return 0;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct roles_opts *o = state->input;
@@ -44,7 +31,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_SIGNAL:
         o->option = "--role-signal";
-        o->signal = find_signal(arg);
+        o->signal = signame_parse(arg);
         if (o->signal == 0)
             argp_error(state, "--role-signal %s: give a signal, such as USR1", arg);
         return 0;
