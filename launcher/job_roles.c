@@ -125,12 +125,11 @@ static void take_document(struct job *j, const Muster__Roles *roles)
     int signo = j->opts->roles.signal;
     j->roles->now = xstrndup((const char *)roles->file.data, roles->file.len);
     j->roles->newer = true;
+    bool again = before != NULL && roles_run_again(before, j->roles->now, own_name(j));
     if (before == NULL)
         job_connected(j);
-    else if (job_attempt_lives(j))
-        send_file(j, roles_run_again(before, j->roles->now, own_name(j))
-                         ? (uint32_t)signo
-                         : 0);
+    else if (j->state == JOB_START || j->state == JOB_RUN) // before: job_roles_start()
+        send_file(j, again ? (uint32_t)signo : 0);
 }
 
 static void start_again(struct job *j, const Muster__Failed *order)
