@@ -40,6 +40,7 @@ struct job_seat {
     bool moved;        // it was lost, and has another address since
     bool fetched;      // it is this machine, and another agent was started here
     uint64_t fence_ms; // until then ranks may still run there; 0: they do not
+    bool back; // the agent that was lost is here again: its READY says that they do not
 };
 
 struct job_attempt {

@@ -188,13 +188,15 @@ static void lose_one(struct job *j, uint32_t vertex, const struct loss *l)
                  jsonpack("{s:s, s:s, s:s}", "member", m->member->name, "address",
                           m->address, "why", why));
     tell_loss(j, vertex - 1, why);
-    if (seat->hosts)
+    if (seat->hosts &&
+        !seat->stopped) // an agent that is told to end goes with the proof
         job_stop_without_pre_stop(j);
     for (uint32_t r = 0; r < j->at->nranks; r++)
         if (j->at->ranks[r].member + 1 == vertex)
             job_rank_gone(j, r, why);
     if (seat->hosts && !seat->stopped) {
-        if (j->at->went && !(l->gone && blamed))
+        // READY says that no rank of before is there, and without GO there is none since.
+        if ((j->at->went || !seat->ready) && !(l->gone && blamed))
             job_return_fence(j, vertex, l->top, l->heard_ms);
         seat->stopped = true;
         if (++j->at->stopped == j->at->hosts)

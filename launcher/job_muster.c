@@ -215,6 +215,7 @@ void job_muster_next(struct job *j)
         j->at->seats[i].replaced = before->seats[i].replaced;
         j->at->seats[i].leaves = before->seats[i].leaves;
         j->at->seats[i].fence_ms = before->seats[i].fence_ms; // GO waits for it
+        j->at->seats[i].back = before->seats[i].back;
     }
     job_attempt_destroy(before);
     j->run_ms = 0;

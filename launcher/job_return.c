@@ -92,14 +92,19 @@ void job_return_fence(struct job *j, uint32_t vertex, uint32_t top, uint64_t hea
               group_at(&j->group, vertex)->member->name,
               (long long)(until - loop_now_ms()));
     job_seat(j, vertex)->fence_ms = until;
+    job_seat(j, vertex)->back = false;
 }
 
 uint64_t job_return_fences(const struct job *j)
 {
     uint64_t latest = 0;
-    for (uint32_t i = 0; i < j->group.n; i++)
-        if (j->at->seats[i].fence_ms > latest)
-            latest = j->at->seats[i].fence_ms;
+    for (uint32_t i = 0; i < j->group.n; i++) {
+        const struct job_seat *s = &j->at->seats[i];
+        // Who gets no ranks in the attempt that is prepared says no READY.
+        bool says = s->back && (j->state == JOB_MUSTER || s->hosts);
+        if (!says && s->fence_ms > latest)
+            latest = s->fence_ms;
+    }
     return latest;
 }
 
@@ -132,7 +137,8 @@ void job_return_greet(struct job *j, uint32_t vertex, bool same)
     struct job_seat *seat = job_seat(j, vertex);
     seat->replaced = seat->replaced && same;
     seat->leaves = seat->replaced;
-    if (same || has_ended(j, vertex))
+    seat->back = same;
+    if (!same && has_ended(j, vertex))
         seat->fence_ms = 0;
     job_muster_check(j);
     if (!job_attempt_lives(j) || j->at->prepare == NULL)

@@ -135,7 +135,7 @@ static json_t *texts_of(char *const *v, size_t n)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(list, json_string(v[i]));
+        json_array_append_new(list, jsonpack_text(v[i]));
     return list;
 }
 

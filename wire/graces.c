@@ -17,9 +17,14 @@ uint32_t graces_term_ms(uint32_t stop_ms)
     return stop_ms < GRACES_TERM_MS ? stop_ms : GRACES_TERM_MS;
 }
 
+uint64_t graces_margin_ms(const struct graces *g)
+{
+    return GRACES_MARGIN_MS + g->dead_ms / 4;
+}
+
 uint64_t graces_outlive_ms(const struct graces *g, unsigned below)
 {
     uint64_t link = graces_link_end(g->dead_ms, 0, g->link_ms);
     return g->dead_ms + below * link + longer_of(g->orphan_ms, link) +
-           graces_term_ms(g->stop_ms) + GRACES_MARGIN_MS;
+           graces_term_ms(g->stop_ms) + graces_margin_ms(g);
 }

@@ -16,7 +16,7 @@
 enum {
     GRACES_TRY_MS = 1000,
     GRACES_TERM_MS = 2000,
-    GRACES_MARGIN_MS = 1000, // for timers of a machine that is busy, and their steps
+    GRACES_MARGIN_MS = 1000, // for timers of a machine that is busy
 };
 
 struct graces {
@@ -30,6 +30,8 @@ struct graces {
 uint64_t graces_link_end(uint64_t now_ms, uint64_t heard_ms, uint32_t link_ms);
 // Between SIGTERM and SIGKILL of an orphan.
 uint32_t graces_term_ms(uint32_t stop_ms);
+// Links look at silence each eighth of dead_ms, at both ends: part of the time below.
+uint64_t graces_margin_ms(const struct graces *g);
 // From the last byte that was heard of an agent until its ranks are gone for sure. below: so
 // many levels of the tree lie between it and the link that was heard.
 uint64_t graces_outlive_ms(const struct graces *g, unsigned below);

@@ -148,8 +148,8 @@ void link_resume_time_over(struct link *l)
     const struct err *tried = l->redial != NULL ? link_redial_why(l->redial) : NULL;
     const char *kind = l->lost.kind, *lost = err_text(&l->lost);
     uint64_t late = loop_now_ms() - l->away_until;
-    uint64_t away_ms = l->away_until - l->away_since;
-    double away_s = (double)((away_ms + 50) / 100) / 10.0;
+    uint64_t tenths = (l->away_until - l->away_since + 50) / 100;
+    double away_s = (double)tenths / 10.0;
     if (late >
         2 * (uint64_t)l->tick_ms) { // this process did not run: no fault of the peer
         uint64_t more = late < l->grace_ms ? late : l->grace_ms;

@@ -48,3 +48,7 @@ check_PROGRAMS += tests/unit/test_roles
 TESTS += tests/unit/test_roles
 tests_unit_test_roles_SOURCES = %D%/test_roles.c
 tests_unit_test_roles_LDADD = $(LAUNCHER_TEST_LIBS)
+check_PROGRAMS += tests/unit/test_world_fsm
+TESTS += tests/unit/test_world_fsm
+tests_unit_test_world_fsm_SOURCES = %D%/test_world_fsm.c
+tests_unit_test_world_fsm_LDADD = $(LAUNCHER_TEST_LIBS)

@@ -48,15 +48,15 @@ Test(graces, the_fence_is_behind_the_last_rank_and_not_by_much)
                 for (int s = 0; s < 3; s++) {
                     struct graces g = {LINK_DEAD_MS, links[l], orphans[o], stops[s]};
                     cr_assert_eq(graces_outlive_ms(&g, below),
-                                 last_rank_ms(&g, below) + GRACES_MARGIN_MS,
+                                 last_rank_ms(&g, below) + graces_margin_ms(&g),
                                  "%u below, link %u, orphan %u, stop %u", below,
                                  links[l], orphans[o], stops[s]);
                 }
 }
 
-Test(graces, the_defaults_come_to_twelve_seconds)
+Test(graces, the_defaults_come_to_thirteen_seconds)
 {
     struct graces g = {LINK_DEAD_MS, 5000, 6000, 10000};
-    cr_assert_eq(graces_outlive_ms(&g, 0), 12000);
-    cr_assert_eq(graces_outlive_ms(&g, 1), 17000);
+    cr_assert_eq(graces_outlive_ms(&g, 0), 12750);
+    cr_assert_eq(graces_outlive_ms(&g, 1), 17750);
 }
