@@ -254,6 +254,8 @@ void attempt_world_prepared(struct attempt *at, struct attempt_world *w)
     preflight_warn(&look, &warnings);
     if (w->prepare->world == 0 && at->roll_note != NULL)
         strv_add(&warnings, at->roll_note);
+    if (w->prepare->world == 0 && session_note(at->session) != NULL)
+        strv_add(&warnings, session_note(at->session));
     m.n_warnings = warnings.n;
     m.warnings = warnings.v;
     if (w->position != NULL)

@@ -51,11 +51,11 @@ static int check_input(const struct job *j, struct err *err)
     return -1;
 }
 
-void job_connected(struct job *j)
+static void connected(struct job *j)
 {
     ERR_AUTO err = ERR_INIT;
     bool mapped = j->map.npositions > 0; // and the other roles were waited for since
-    if (j->state != JOB_CONNECT || group_attached(&j->group) < j->group.n)
+    if (j->state != JOB_CONNECT)
         return;
     if (!mapped && (make_map(j, &err) < 0 || check_apps(j, &err) < 0 ||
                     job_roll_seat(j, &err) < 0 || check_input(j, &err) < 0)) {
@@ -65,6 +65,36 @@ void job_connected(struct job *j)
     job_roles_tell(j);
     if (!job_roles_are_awaited(j))
         job_event(j, JOB_EV_CONNECTED);
+}
+
+static void connected_if_all(struct job *j)
+{
+    if (group_attached(&j->group) == j->group.n)
+        connected(j);
+}
+
+void job_connected(struct job *j)
+{
+    if (j->map.npositions > 0)
+        connected(j);
+}
+
+void job_connect_late(struct job *j, const Muster__Progress *known)
+{
+    double waited_s = job_claim_patience_ms(j) / 1e3;
+    CLEANUP_FREE char *why = xasprintf("it has not come within %g s", waited_s);
+    job_record_fill(j, known);
+    for (uint32_t i = 0; i < j->group.n; i++) {
+        struct group_member *m = &j->group.v[i];
+        if (m->state == GROUP_ATTACHED)
+            continue;
+        m->state = GROUP_LOST;
+        if (m->why == NULL)
+            group_set_why(m, why);
+    }
+    connected(j);
+    for (uint32_t v = 1; v <= j->group.n; v++)
+        job_return_want(j, v);
 }
 
 void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *hello)
@@ -94,7 +124,7 @@ void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *he
                           m->address, "hostname", hello->hostname, "cpus",
                           (int)hello->cpus));
     if (j->state == JOB_CONNECT)
-        job_connected(j);
+        connected_if_all(j);
     else
         job_return_greet(j, vertex, same);
 }
@@ -322,6 +352,7 @@ void job_connect_start(struct job *j)
         j->opts->source.kind == SOURCE_DNS || j->opts->source.kind == SOURCE_PODS;
     j->attach = job_plan_attach(j->roll, &j->group.members, j->opts);
     j->attach->via = STEAL(j->via_msg);
+    j->attach->launcher_host = xstrdup(j->conf.hello->hostname);
     job_claim_create(j);
     j->tree = (struct tree){.vertices = j->group.n + 1, .fanout = j->opts->fanout};
     struct branch_conf conf = {.link = {.base = j->conf.base,

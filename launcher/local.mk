@@ -34,6 +34,7 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/job_notify.c \
 	%D%/job_output.c \
 	%D%/job_plan.c %D%/job_plan.h \
+	%D%/job_record.c \
 	%D%/job_return.c \
 	%D%/job_roles.c \
 	%D%/job_roll.c \
