@@ -8,6 +8,7 @@ agent_libagent_a_SOURCES = \
 	%D%/attempt_pmi1.c \
 	%D%/attempt_pmix.c \
 	%D%/attempt_proof.c \
+	%D%/attempt_roles.c \
 	%D%/attempt_roll.c \
 	%D%/attempt_world.c \
 	%D%/handoff.c %D%/handoff.h \

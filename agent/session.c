@@ -163,9 +163,10 @@ static void prepare(struct session *s, const struct frame *f)
 static void no_attempt(struct session *s, const struct frame *f)
 {
     Muster__Stopped m = MUSTER__STOPPED__INIT;
-    if (s->pending != NULL && s->pending_head.attempt == f->attempt)
+    bool stop = f->kind == FRAME_STOP;
+    if (stop && s->pending != NULL && s->pending_head.attempt == f->attempt)
         msg_free(STEAL(s->pending));
-    if (f->kind == FRAME_STOP)
+    if (stop)
         up_attempt_msg(s, FRAME_STOPPED, f->attempt, &m.base);
     else
         log_debug(session_log(s), "dropped %s: no such attempt here",

@@ -67,6 +67,7 @@ static void enter_prepare(struct job *j)
     j->at->prepare =
         job_plan_prepare(j->roll, &j->map, j->opts, j->at->nspace, j->reason);
     j->at->prepare->progress = job_record_progress(j);
+    job_roles_put(j, j->at->prepare);
     job_claim_prepared(j);
     job_add_ranks(j, NULL, &j->map);
     job_coll_start(j);
@@ -88,6 +89,7 @@ static void enter_start(struct job *j)
     job_claim_gone(j);
     j->at->went = true;
     job_wait_begin(j);
+    job_roles_start(j);
     job_send(j, FRAME_GO, TREE_ALL, &go.base);
 }
 
@@ -206,6 +208,7 @@ void job_event(struct job *j, enum job_event ev)
     j->state = to;
     j->state_ms = loop_now_ms();
     enter(j);
+    job_roles_tell(j);
 }
 
 // ---- bounds -----------------------------------------------------------------
@@ -281,6 +284,7 @@ struct job *job_create(const struct job_conf *conf, struct err *err)
     j->begun_ms = j->state_ms = loop_now_ms();
     j->stats = job_stats_create();
     job_wait_create(j);
+    job_roles_create(j);
     job_muster_create(j);
     j->stop_timer = loop_timer(conf->base, on_stop_over, j);
     j->run_timer = loop_timer(conf->base, on_run_over, j);
@@ -313,6 +317,7 @@ void job_destroy(struct job *j)
     map_free(&j->map);
     roll_destroy(j->roll);
     job_spares_destroy(j);
+    job_roles_destroy(j);
     group_free(&j->group);
     job_wait_destroy(j);
     loop_timer_free(j->stop_timer);

@@ -55,16 +55,17 @@ struct job {
     struct job_attempt *at; // the current one, from connect on
     struct policy *policy;
     struct job_spares *spares;
-    struct strv history; // why attempts before it ended, a text each
-    char *reason;        // the last of these causes; NULL: this is the first attempt
-    int reason_code;     // its exit code
-    bool began;          // GO was sent, for some attempt
-    bool timed;          // --timeout counts
-    uint64_t timed_ms;   // since then
-    bool crowded;        // was told: spawned ranks found no free slots
-    bool gave_up;        // output that was not written in time
-    uint64_t run_ms;     // when all ranks of this attempt had been started; 0: not yet
-    uint64_t pause_ms;   // MUSTER: not before
+    struct job_roles *roles; // NULL: the job is no role of a run with several
+    struct strv history;     // why attempts before it ended, a text each
+    char *reason;      // the last of these causes; NULL: this is the first attempt
+    int reason_code;   // its exit code
+    bool began;        // GO was sent, for some attempt
+    bool timed;        // --timeout counts
+    uint64_t timed_ms; // since then
+    bool crowded;      // was told: spawned ranks found no free slots
+    bool gave_up;      // output that was not written in time
+    uint64_t run_ms;   // when all ranks of this attempt had been started; 0: not yet
+    uint64_t pause_ms; // MUSTER: not before
     uint64_t last_words_ms; // MUSTER: what old ranks still print is taken until then
     struct output *output;
     struct input *input;  // NULL: nobody gets stdin, or no rank runs yet
@@ -135,6 +136,8 @@ void job_roll_lost(struct job *j);
 // As its source says, or its agent (CPUs).
 uint32_t job_slots(const struct job *j, uint32_t member);
 void job_connect_start(struct job *j);
+// The other roles have their members, too: CONNECT goes on if it is that what it waits for.
+void job_connected(struct job *j);
 // Go on to CLAIM without those that are not here: they are dialed as if they had been lost.
 void job_connect_late(struct job *j, const Muster__Progress *known);
 // gone: its agent has surely ended, and its ranks with it.
@@ -253,6 +256,17 @@ void job_spares_inherit(struct job *j, const uint32_t *found);
 uint32_t job_spares_plan(const struct job *j, uint32_t *seats);
 // Map and roll become so.
 void job_spares_take(struct job *j);
+
+// job_roles.c: this job as one role of several.
+void job_roles_create(struct job *j);
+void job_roles_destroy(struct job *j);
+// Something of this role may be new.
+void job_roles_tell(struct job *j);
+// CONNECT goes on when all roles have their members.
+bool job_roles_are_awaited(const struct job *j);
+// What the ranks are told of roles, and right before GO what has changed since.
+void job_roles_put(struct job *j, Muster__Prepare *p);
+void job_roles_start(struct job *j);
 
 // job_return.c: members that were lost, and come back.
 // Dial a lost member again, wherever its link hangs; until it is there.

@@ -48,6 +48,7 @@ const char *frame_kind_name(uint16_t kind)
         [FRAME_SPAWN_REQUEST] = "SPAWN_REQUEST",
         [FRAME_SPAWN_DONE] = "SPAWN_DONE",
         [FRAME_NOTIFY] = "NOTIFY",
+        [FRAME_ROLES] = "ROLES",
         [FRAME_PMIX_SETUP] = "PMIX_SETUP",
         [FRAME_PMIX_READY] = "PMIX_READY",
         [FRAME_PMIX_CLIENT] = "PMIX_CLIENT",

@@ -72,6 +72,7 @@ enum frame_kind {
     FRAME_SPAWN_REQUEST = 48, // u SpawnRequest: a rank starts a further world
     FRAME_SPAWN_DONE = 49,    // r SpawnDone: its answer
     FRAME_NOTIFY = 50,        // u, then d Notify: an event
+    FRAME_ROLES = 51,         // d Roles: where the job's other roles are now
     FRAME_PMIX_SETUP = 60,    // agent to muster-pmixd: PmixSetup
     FRAME_PMIX_READY = 61,    // muster-pmixd to agent: PmixReady
     FRAME_PMIX_CLIENT = 62,   // muster-pmixd to agent: PmixClient
