@@ -118,7 +118,10 @@ static int bind_etc(const struct bed *bed, const struct pod *pod, const char *ro
     CLEANUP_FREE char *from = pod_path(bed, pod, name);
     CLEANUP_FREE char *path = xasprintf("/etc/%s", name);
     CLEANUP_FREE char *target = xasprintf("%s%s", root, path);
+    CLEANUP_FREE char *etc = xasprintf("%s/etc", root);
     struct stat st;
+    if (file_mkdirs(etc, 0755, err) < 0)
+        return -1;
     if (lstat(target, &st) < 0 || !S_ISREG(st.st_mode)) {
         unlink(target); // a link of the host's would lead the mount astray
         if (file_write(target, "", 0644, err) < 0)
