@@ -53,37 +53,39 @@ with_component() {
     >"$3/kustomization.yaml"
 }
 
-# k8s_bed: what a manifest needs to run on emulated pods. The Muster image is that of
+# k8s_bed: once a file: what manifests need to run on emulated pods. The Muster image is that of
 # contrib/k8s/Containerfile, as a folder; the users' image is this machine, with the build tree.
 k8s_bed() {
   local why
-  why=$(k8s_make) || skip "$why"
+  why=$(k8s_make) || { echo "$why" >"$k8s/missing"; return; }
+  rm -f "$k8s/missing"
   # Beside the bundle of other tests, and made anew: it is a copy of what was built.
   "$MUSTER_SRCDIR/contrib/bundle/bundle" "$MUSTER_BUILDDIR" "$k8s/bundle"
   rm -rf "$k8s/image"
   mkdir -p "$k8s/image/opt"
   "$k8s/bundle/bin/muster-install" --as /opt/muster "$k8s/image/opt/muster" # the Containerfile's RUN
-  "$MUSTER_BUILDDIR/launcher/muster" keygen "$BATS_TEST_TMPDIR/key" >/dev/null
 }
 
-# k8s_mine OVERLAY SED-EXPRESSION...: sets manifest: an overlay as a user changes it, rendered.
+# k8s_mine OVERLAY SED-EXPRESSION...: sets manifest: an overlay as a user changes it, rendered; and logs.
 k8s_mine() {
   local overlay=$1 file
   shift
+  [ ! -e "$k8s/missing" ] || skip "$(cat "$k8s/missing")"
+  "$MUSTER_BUILDDIR/launcher/muster" keygen "$BATS_TEST_TMPDIR/key" >/dev/null
   cp -r "$overlays" "$BATS_TEST_TMPDIR/mine"
-  for file in "$BATS_TEST_TMPDIR/mine/$overlay"/*.yaml; do sed -i "$@" "$file"; done
+  for file in "$BATS_TEST_TMPDIR/mine/$overlay"/*.yaml; do sed -E -i "$@" "$file"; done
   manifest=$BATS_TEST_TMPDIR/$overlay.yaml
+  logs=$BATS_TEST_TMPDIR/logs
+  mkdir -p "$logs"
   render "$BATS_TEST_TMPDIR/mine/$overlay" "$manifest"
 }
 
 # k8s_run POD/CONTAINER [ARG...]: $manifest on emulated pods, until that container ends, whose exit
 # code is this one's. Logs: $logs/POD.CONTAINER.log.
 k8s_run() {
-  logs=$BATS_TEST_TMPDIR/logs
-  mkdir -p "$logs"
   timeout 100 "$k8s_python" "$MUSTER_SRCDIR/tests/k8s/translate/translate.py" run --podbox "$PODBOX" \
     --bed "$PODBOX_BED" --logs "$logs" --image "registry.example.com/muster=$k8s/image,user=65534" \
-    --image "registry.example.com/train=/,entrypoint=/usr/bin/env,bind=$MUSTER_BUILDDIR" \
+    --image "registry.example.com/train=/,entrypoint=/usr/bin/env,bind=$MUSTER_BUILDDIR,bind=$MUSTER_SRCDIR/tests/k8s" \
     --secret "muster-key=$BATS_TEST_TMPDIR/key" --until "$1" "${@:2}" "$manifest"
 }
 

@@ -1,32 +1,116 @@
 #!/usr/bin/env bats
 # contrib/k8s on emulated pods: what kubectl would send is what runs, by tests/k8s/translate.
 
+setup_file() {
+  load helper
+  load k8s
+  [ -n "$(bed_missing)" ] || k8s_bed
+}
+
 setup() {
   load helper
   load muster
   load k8s
   bed_setup
   k8s_need_renderer
-  k8s_bed
 }
 
 teardown() {
+  if [ -n "${run_job:-}" ]; then
+    kill "$run_job" 2>/dev/null || :
+    wait "$run_job" || :
+  fi
   [ -n "${BATS_TEST_COMPLETED:-}" ] || [ ! -d "${logs:-/nowhere}" ] || k8s_logs
   bed_teardown
 }
 
-# The user's program, and fewer ranks.
-hello=(-e "s#python3\$#$MUSTER_BUILDDIR/tests/mpi/hello#" -e '/train\.py$/d' -e 's/--ppn=8/--ppn=2/' -e 's/slots=8/slots=2/')
-
-# all_said LOG: 8 ranks of hello, each on a pod's address.
-all_said() {
-  cat "$logs/$1"
-  [ "$(grep -c 'of 8' "$logs/$1")" = 8 ]
+# What a user changes: the program, and the number of ranks.
+few=(-e 's/--ppn=8/--ppn=2/' -e 's/slots=8/slots=2/' -e 's/slotsPerWorker: 8/slotsPerWorker: 2/')
+hello=("${few[@]}" -e "s#- (python3|/app/train)\$#- $MUSTER_BUILDDIR/tests/mpi/hello#" -e '/train\.py$/d')
+patient() { # ATTEMPTS
+  patient=("${few[@]}" -e 's#- python3$#- /bin/sh#'
+    -e "s#^( *)- /app/train.py#\1- $MUSTER_SRCDIR/tests/k8s/patient.sh\n\1- \"$1\"#")
 }
 
-@test "statefulset: 4 pods, not root, read-only; Open MPI ranks on all" {
-  k8s_mine statefulset "${hello[@]}"
-  run -0 k8s_run train-0/train
+# ends_well POD/CONTAINER [ARG...]: it runs to exit code 0; 8 ranks of hello said so.
+ends_well() {
+  run -0 k8s_run "$@"
   echo "$output"
-  all_said train-0.train.log
+  [ "$(grep -c '^rank . of 8 on ' "$logs/${1/\//.}.log")" = 8 ]
+}
+
+# start POD/CONTAINER: in the background; returns when all ranks of attempt 1 are at work.
+start() {
+  leader_log=$BATS_TEST_TMPDIR/logs/${1/\//.}.log
+  k8s_run "$1" >"$BATS_TEST_TMPDIR/events" 2>&1 3>&- &
+  run_job=$!
+  wait_for 60 at_work 1
+}
+
+at_work() { [ "$(grep -c "^rank . attempt $1 at " "$leader_log")" = 8 ]; }
+
+
+@test "statefulset: not root, read-only; a pod is replaced in mid-job, the job ends right" {
+  patient 2
+  k8s_mine statefulset "${patient[@]}"
+  start train-0/train
+  k8s_order replace train-2
+  ends_within 60 "$run_job"
+  cat "$BATS_TEST_TMPDIR/events" "$leader_log"
+  [ "$code" = 0 ]
+  at_work 2
+  grep -q 'attempt 1 failed: member train-2.train .*musterd got SIGTERM' "$leader_log"
+  grep -q 'member train-2.train has moved from' "$leader_log"
+  # The others' pods and agents were not touched.
+  [ "$(grep -c 'train: started' "$BATS_TEST_TMPDIR/events")" = 5 ]
+}
+
+@test "statefulset-configmap: members and slots of the ConfigMap; Open MPI ranks" {
+  k8s_mine statefulset-configmap "${hello[@]}" -e 's/^(train-[0-3].train) slots=8/\1 slots=2/'
+  sed -i 's/slots=8/slots=2/' "$BATS_TEST_TMPDIR/mine/statefulset-configmap/hostfile"
+  render "$BATS_TEST_TMPDIR/mine/statefulset-configmap" "$manifest"
+  ends_well train-0/train
+}
+
+@test "lws-training: a worker pod is replaced, then the leader's container killed; the job ends right" {
+  patient 3
+  k8s_mine lws-training "${patient[@]}"
+  start train-0/train
+  k8s_order replace train-0-2
+  wait_for 60 at_work 2
+  k8s_order kill train-0 train
+  ends_within 60 "$run_job"
+  cat "$BATS_TEST_TMPDIR/events" "$leader_log"
+  [ "$code" = 0 ]
+  at_work 3
+  grep -q '^train-0: train: started again (1)' "$BATS_TEST_TMPDIR/events"
+}
+
+@test "jobset: Open MPI ranks on 4 pods" {
+  k8s_mine jobset "${hello[@]}"
+  ends_well train-workers-0-0/train
+}
+
+@test "indexed-job: Open MPI ranks on 4 pods" {
+  k8s_mine indexed-job "${hello[@]}"
+  ends_well train-0/train
+}
+
+@test "mpijob: Secret, hostfile, modes and environment of mpi-operator; Open MPI ranks, no sshd" {
+  k8s_mine mpijob "${hello[@]}"
+  mkdir "$BATS_TEST_TMPDIR/ssh"
+  ssh-keygen -q -t ecdsa -b 521 -m PEM -N '' -f "$BATS_TEST_TMPDIR/ssh/ssh-privatekey"
+  mv "$BATS_TEST_TMPDIR/ssh/ssh-privatekey.pub" "$BATS_TEST_TMPDIR/ssh/ssh-publickey"
+  ends_well train-launcher/launcher --secret "train-ssh=$BATS_TEST_TMPDIR/ssh"
+  [[ "$(cat "$logs/train-launcher.launcher.log")" != *'lets group or others'* ]]
+}
+
+@test "what the translator refuses, kubelet would not start either" {
+  k8s_mine statefulset -e 's/runAsUser: 1000/runAsUser: 0/'
+  run -126 k8s_run train-0/train
+  [[ "$output" == *"runAsNonRoot, and the image's user is root"* ]]
+  bed_teardown
+  sed 's/secretName: muster-key/secretName: no-key/' -i "$BATS_TEST_TMPDIR/statefulset.yaml"
+  run -126 k8s_run train-0/train
+  [[ "$output" == *"Secret no-key is not there"* ]]
 }

@@ -32,10 +32,12 @@ class Container:
         self.pod, self.spec, self.sidecar = pod, spec, sidecar
         self.name, self.child, self.code, self.restarts = spec['name'], None, None, -1
         self.again_at, self.started, self.ready, self.probe_at = 0, False, False, 0
+        self.killed = False
 
     def start(self):
         self.restarts += 1
         self.code, self.started, self.ready, self.probe_at = None, False, False, 0
+        self.killed = False
         words = containers.run_args(self.spec, self.pod.pod, self.pod.live, self.pod.node.images,
                                     self.pod.node.objects, self.pod.volumes)
         log = os.path.join(self.pod.node.logs, f'{self.pod.pod.name}.{self.name}.log')
@@ -160,7 +162,7 @@ class PodLife(threading.Thread):
         """One look at a container: end, restart, probes."""
         policy = 'Always' if c.sidecar else self.pod.spec['restartPolicy']
         if c.ended():
-            if not c.sidecar:
+            if not c.sidecar and not c.killed:
                 self.node.main_ended(self.pod, c.name, c.code)
             if policy == 'Always' or (policy == 'OnFailure' and c.code != 0):
                 c.again_at = time.monotonic() + RESTART_S
@@ -184,6 +186,7 @@ class PodLife(threading.Thread):
         """As the OOM killer: the container is gone, and its restart policy decides."""
         for c in self.sidecars + self.mains:
             if c.name == name and c.child is not None:
+                c.killed = True
                 c.child.kill()
 
     def run(self):

@@ -5,8 +5,8 @@
       [--secret NAME=FOLDER]... --until POD/CONTAINER MANIFEST
   translate.py order DIR replace POD | kill POD CONTAINER
 
-`run` ends with the exit code of the first end of the container that --until names (126: the manifest
-is refused), and leaves the bed to `podbox down`. Its events are lines on stdout, the containers' output
+`run` ends with the exit code of the container that --until names, when it ends by itself (126: the
+manifest is refused), and leaves the bed to `podbox down`. Its events are lines on stdout, the containers' output
 is DIR/POD.CONTAINER.log. `order` makes a controller's move: a pod of that name, anew; a container's death.
 """
 import argparse
