@@ -236,12 +236,16 @@ void attempt_world_prepared(struct attempt *at, struct attempt_world *w)
         cannot_prepare(at, w, &err);
         return;
     }
+    if (w->prepare->world == 0)
+        at->master_port = (uint16_t)m.master_port;
     STRV_AUTO warnings = STRV_INIT;
     struct preflight look = {.ranks = local_ranks(w)};
     preflight_look(&look);
     preflight_warn(&look, &warnings);
     if (w->prepare->world == 0 && at->roll_note != NULL)
         strv_add(&warnings, at->roll_note);
+    if (w->prepare->world == 0 && session_note(at->session) != NULL)
+        strv_add(&warnings, session_note(at->session));
     m.n_warnings = warnings.n;
     m.warnings = warnings.v;
     if (w->position != NULL)

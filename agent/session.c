@@ -15,6 +15,15 @@
 #include "wire/claim.h"
 #include "wire/msg.h"
 
+static void become(struct session *s, enum session_event ev)
+{
+    enum session_state to = session_fsm_next(s->state, ev);
+    log_debug(session_log(s), "session of vertex %u: %s -- %s --> %s", s->vertex,
+              session_state_name(s->state), session_event_name(ev),
+              session_state_name(to));
+    s->state = to;
+}
+
 // ---- frames up and down --------------------------------------------------------
 
 void session_up(struct session *s, const struct frame *f)
@@ -79,6 +88,7 @@ static void begin_attempt(struct session *s, const struct frame *head,
                           Muster__Prepare *m)
 {
     ERR_AUTO err = ERR_INIT;
+    s->displaced = false;
     struct attempt *at = attempt_create(s, head, m, &err);
     if (at != NULL)
         add_attempt(s, at);
@@ -94,21 +104,31 @@ static bool has_ranks_here(const struct session *s, const Muster__Prepare *m)
     return false;
 }
 
-static void wait_for_older(struct session *s, const struct frame *f, Muster__Prepare *m)
+static bool is_place_free(struct session *s)
 {
-    log_info(session_log(s),
-             "PREPARE waits until the session before has ended its ranks");
-    msg_free(s->pending);
-    s->pending = m;
-    s->pending_head = *f;
-    s->pending_head.body = NULL;
+    return !agent_is_leaving(s->agent, s) && !session_waits_for_others(s);
 }
 
 void session_look_again(struct session *s)
 {
     session_claim_look_again(s);
-    if (s->pending != NULL && !agent_is_leaving(s->agent, s))
+    if (s->pending != NULL && is_place_free(s))
         begin_attempt(s, &s->pending_head, STEAL(s->pending));
+}
+
+// Ranks of before come first, and those of other jobs whose launchers have gone.
+static void take_place(struct session *s, const struct frame *f, Muster__Prepare *m)
+{
+    msg_free(s->pending);
+    s->pending = m;
+    s->pending_head = *f;
+    s->pending_head.body = NULL;
+    session_doubt_others(s);
+    if (is_place_free(s))
+        begin_attempt(s, &s->pending_head, STEAL(s->pending));
+    else
+        log_info(session_log(s), "PREPARE waits until ranks of before have ended, or "
+                                 "their launchers answer");
 }
 
 // Attempts of before: their last output was taken or given up.
@@ -117,7 +137,7 @@ static void drop_older(struct session *s, uint32_t number)
     struct running *r, *tmp;
     DL_FOREACH_SAFE (s->attempts, r, tmp)
         if (attempt_number(r->attempt) < number)
-            attempt_abandon(r->attempt, 0, "the next attempt is prepared");
+            attempt_abandon(r->attempt, ATTEMPT_KILL, "the next attempt is prepared");
 }
 
 // Of a new attempt, or of a further world of one that is here.
@@ -133,8 +153,8 @@ static void prepare(struct session *s, const struct frame *f)
         refuse_prepare(s, f->attempt, &err);
     else if (at != NULL)
         attempt_add_world(at, m);
-    else if (has_ranks_here(s, m) && agent_is_leaving(s->agent, s))
-        wait_for_older(s, f, m);
+    else if (has_ranks_here(s, m))
+        take_place(s, f, m);
     else
         begin_attempt(s, f, m);
 }
@@ -164,6 +184,8 @@ static void local_frame(struct session *s, const struct frame *f)
     struct attempt *at = session_find_attempt(s, f->attempt);
     if (f->kind == FRAME_REATTACH)
         session_reattach(s, f);
+    else if (f->kind == FRAME_ALIVE)
+        session_alive(s);
     else if (f->kind == FRAME_ANSWER)
         session_answer(s, f);
     else if (session_claim_frame(s, f))
@@ -226,7 +248,7 @@ static void attach(struct session *s, const struct frame *f)
         link_close(s->link);
         return;
     }
-    s->state = SESSION_ATTACHED;
+    become(s, SESSION_EV_ATTACH);
     loop_timer_disarm(s->bound);
     session_dial_children(s);
     session_claim_attached(s);
@@ -286,16 +308,16 @@ void session_over_when_idle(struct session *s)
         loop_timer_arm(s->over, 0);
 }
 
-static void abandon_all(struct session *s, bool grace, const char *why)
+static void abandon_all(struct session *s, enum attempt_end how, const char *why)
 {
     struct running *r, *tmp;
     DL_FOREACH_SAFE (s->attempts, r, tmp)
-        attempt_abandon(r->attempt, grace ? attempt_grace_ms(r->attempt) : 0, why);
+        attempt_abandon(r->attempt, how, why);
 }
 
 void session_end_ranks(struct session *s, const char *why)
 {
-    abandon_all(s, false, why);
+    abandon_all(s, ATTEMPT_KILL, why);
 }
 
 static void on_bound(evutil_socket_t fd, short what, void *arg)
@@ -310,20 +332,20 @@ static void on_bound(evutil_socket_t fd, short what, void *arg)
     log_warn(session_log(s),
              "no launcher came back within %u ms: its ranks are stopped",
              s->attach->orphan_grace_ms);
-    abandon_all(s, true, "orphaned");
+    abandon_all(s, ATTEMPT_ORPHAN, "orphaned");
 }
 
-// What is left of the orphan grace, which counts from the loss of the connection.
-static uint64_t orphan_ms(const struct session *s, uint64_t away)
+// What is left of the orphan grace (graces.h).
+static uint64_t orphan_ms(const struct session *s, uint64_t silent)
 {
     uint64_t grace = s->attach->orphan_grace_ms;
-    return grace > away ? grace - away : 0;
+    return grace > silent ? grace - silent : 0;
 }
 
 static void on_down(void *arg, const struct err *why)
 {
     struct session *s = arg;
-    uint64_t away = link_away_ms(s->link);
+    uint64_t silent = link_silent_ms(s->link);
     bool in_order = why->kind != NULL && strcmp(why->kind, "CLOSED") == 0;
     log_at(session_log(s), s->client ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO,
            "%s let go: %s", link_peer_text(s->link), err_text(why));
@@ -339,13 +361,14 @@ static void on_down(void *arg, const struct err *why)
         s->branch = NULL;
     }
     if (in_order || agent_conf(s->agent)->once) {
-        s->state = SESSION_CLOSING;
+        become(s, SESSION_EV_CLOSED);
         session_end_ranks(s, "the launcher has gone");
     } else {
-        s->state = SESSION_ORPHANED;
+        become(s, SESSION_EV_LOST);
         if (s->attempts != NULL)
-            loop_timer_arm(s->bound, orphan_ms(s, away));
+            loop_timer_arm(s->bound, orphan_ms(s, silent));
     }
+    session_doubt_over(s);
     session_over_when_idle(s);
 }
 
@@ -379,12 +402,18 @@ static void on_over(evutil_socket_t fd, short what, void *arg)
     agent_session_over(s->agent, s);
 }
 
+static void on_doubt(evutil_socket_t fd, short what, void *arg)
+{
+    session_doubt_over(arg);
+}
+
 struct session *session_create(struct agent *a)
 {
     struct session *s = xcalloc(1, sizeof *s);
     s->agent = a;
     s->bound = loop_timer(agent_conf(a)->base, on_bound, s);
     s->over = loop_timer(agent_conf(a)->base, on_over, s);
+    s->doubt = loop_timer(agent_conf(a)->base, on_doubt, s);
     return s;
 }
 
@@ -413,6 +442,9 @@ void session_destroy(struct session *s)
     msg_free(s->pending);
     loop_timer_free(s->bound);
     loop_timer_free(s->over);
+    loop_timer_free(s->doubt);
+    free(s->taken_by);
+    free(s->note);
     free(s->address);
     free(s);
 }
@@ -468,15 +500,15 @@ void session_give_way(struct session *s)
     branch_destroy(s->branch);
     s->branch = NULL;
     handoff_lost(s->claim);
-    s->state = SESSION_CLOSING;
-    abandon_all(s, false, "the job took hold anew");
+    become(s, SESSION_EV_GIVE_WAY);
+    abandon_all(s, ATTEMPT_KILL, "the job took hold anew");
     session_over_when_idle(s);
 }
 
 void session_stop(struct session *s, const char *why)
 {
     s->stopping = true;
-    abandon_all(s, true, why);
+    abandon_all(s, ATTEMPT_IN_ORDER, why);
     session_over_when_idle(s);
 }
 
@@ -513,6 +545,11 @@ const struct tree *session_tree(const struct session *s)
 uint32_t session_vertex(const struct session *s)
 {
     return s->vertex;
+}
+
+const char *session_note(const struct session *s)
+{
+    return s->note;
 }
 
 struct handoff_claim *session_claim(const struct session *s)

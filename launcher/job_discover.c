@@ -1,8 +1,11 @@
 // Discover: from a source to a group that is whole.
 #include <sys/stat.h>
 
+#include <event2/event.h>
+
 #include "common/jsonpack.h"
 #include "common/log.h"
+#include "common/loop.h"
 #include "common/mem.h"
 #include "common/watch.h"
 #include "hostfile/follow.h"
@@ -61,6 +64,30 @@ static void tell_warnings(struct job *j)
     j->warned = true;
 }
 
+static bool is_whole(const struct job *j)
+{
+    return j->group.n > 0 && group_found(&j->group) == j->group.n &&
+           j->group.n >= j->opts->members;
+}
+
+// All names are known, but not all addresses. Those who are there may tell of a job that goes
+// on without the others.
+static void on_patience(evutil_socket_t fd, short what, void *arg)
+{
+    struct job *j = arg;
+    if (j->state == JOB_DISCOVER && group_found(&j->group) > 0 &&
+        j->group.n >= j->opts->members && !source_can_grow(&j->opts->source))
+        job_event(j, JOB_EV_FOUND);
+}
+
+static void be_patient(struct job *j)
+{
+    if (j->patience != NULL || job_claim_patience_ms(j) == 0)
+        return;
+    j->patience = loop_timer(j->conf.base, on_patience, j);
+    loop_timer_arm(j->patience, job_claim_patience_ms(j));
+}
+
 static void on_update(void *arg, const struct members *members)
 {
     struct job *j = arg;
@@ -83,9 +110,10 @@ static void on_update(void *arg, const struct members *members)
         job_fail(j, VERDICT_ORDER, VERDICT_OWN_FAILURE, "%s", err_text(&err));
         return;
     }
-    if (j->group.n > 0 && group_found(&j->group) == j->group.n &&
-        j->group.n >= j->opts->members)
+    if (is_whole(j))
         job_event(j, JOB_EV_FOUND);
+    else
+        be_patient(j);
 }
 
 static void on_source_failed(void *arg, const struct err *err)

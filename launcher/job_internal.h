@@ -24,8 +24,6 @@
 #include "wire/namestore.h"
 #include "wire/via.h"
 
-enum { JOB_MARGIN_MS = 1000 }; // for timers of a machine that is busy
-
 struct job {
     struct job_conf conf;
     const struct opts *opts;
@@ -34,8 +32,9 @@ struct job {
     unsigned interrupts;
     struct verdict verdict;
     uint64_t id;
-    char *key;               // of the job
-    struct job_claim *claim; // NULL: nobody else can know the key
+    char *key;                 // of the job
+    struct job_claim *claim;   // NULL: nobody else can know the key
+    struct job_record *record; // the same
 
     struct source *source;
     struct follow *follow; // of a hostfile, instead of the source
@@ -61,6 +60,7 @@ struct job {
     int reason_code;     // its exit code
     bool began;          // GO was sent, for some attempt
     bool timed;          // --timeout counts
+    uint64_t timed_ms;   // since then
     bool crowded;        // was told: spawned ranks found no free slots
     bool gave_up;        // output that was not written in time
     uint64_t run_ms;     // when all ranks of this attempt had been started; 0: not yet
@@ -80,6 +80,7 @@ struct job {
     struct event *run_timer;    // --timeout
     struct event *unread;       // the job goes on though nobody reads its output; NULL
     struct event *tick;         // progress
+    struct event *patience;     // DISCOVER: with members that have no address
     struct event *muster_timer; // looks whether the next attempt can begin
     struct progress *progress;
     uint64_t begun_ms, state_ms; // when the job began, and its state
@@ -95,6 +96,15 @@ void job_event(struct job *j, enum job_event ev);
 // Record a cause and feed it, where it counts (verdict.h).
 void job_fail(struct job *j, enum verdict_strength strength, int code, const char *fmt,
               ...) __attribute__((format(printf, 4, 5)));
+
+// job_stop.c: STOP, and the proofs.
+void job_stop_begin(struct job *j);
+// Somebody is gone: nobody can make the last checkpoint any more.
+void job_stop_without_pre_stop(struct job *j);
+void job_stop_now(struct job *j);  // SIGKILL
+void job_stop_over(struct job *j); // its bound
+void job_stop_proof(struct job *j, uint32_t vertex, const Muster__Stopped *s);
+char *job_stop_text(const struct job *j); // what it waits for; caller frees
 // Ranks are being stopped for a cause, and the true one may still be on its way.
 bool job_settling(const struct job *j);
 // All proofs are there, or given up: another attempt follows, or the end.
@@ -125,6 +135,8 @@ void job_roll_lost(struct job *j);
 // As its source says, or its agent (CPUs).
 uint32_t job_slots(const struct job *j, uint32_t member);
 void job_connect_start(struct job *j);
+// Go on to CLAIM without those that are not here: they are dialed as if they had been lost.
+void job_connect_late(struct job *j, const Muster__Progress *known);
 // gone: its agent has surely ended, and its ranks with it.
 // silent_ms: for how long it had said nothing.
 void job_member_lost(struct job *j, uint32_t vertex, const char *why, bool gone,
@@ -133,35 +145,73 @@ void job_member_lost(struct job *j, uint32_t vertex, const char *why, bool gone,
 void job_member_missing(struct job *j, uint32_t vertex, const char *why, int code,
                         bool final);
 void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *hello);
+// Starts another agent of this machine, which has ended: for the only member there is.
+void job_connect_local(struct job *j);
 
 // job_claim.c: who commands. Without a stable key nothing is claimed, and CLAIM passes by.
 // The key and all that depends on it.
 void job_claim_name(struct job *j);
-void job_claim_create(struct job *j); // once the group is whole
+void job_claim_create(struct job *j); // once the members are known
 void job_claim_destroy(struct job *j);
+// A job that another launcher had goes on without members that do not come (MUSTER waits for
+// them). How long they have, since the state's begin, until they are taken for lost; 0: the
+// job has no key that another launcher could know.
+uint32_t job_claim_patience_ms(const struct job *j);
+// CLAIM.
 void job_claim_begin(struct job *j);
 // RECORD, GRANT, DENY.
 void job_claim_frame(struct job *j, const struct frame *f);
 void job_claim_lost(struct job *j, uint32_t vertex);
 char *job_claim_text(const struct job *j); // what it waits for; caller frees
-// What agents remember from the next PREPARE on; NULL: nothing. Free with msg_free.
-Muster__Progress *job_claim_progress(const struct job *j);
+// This launcher commands: no agent has said that another one does.
+bool job_claim_holds(const struct job *j);
+// MUSTER: a member that has come needs a higher term, which is asked for.
+void job_claim_renew(struct job *j);
+// Why the next attempt may not begin though its members are there; NULL: it may. Caller frees.
+char *job_claim_veto(const struct job *j);
+// Ranks of the last attempt may run until then on who is not in the group; 0: they do not.
+uint64_t job_claim_fence(const struct job *j);
+// PREPARE; the member has the attempt in its records; may it get GO? It has.
+void job_claim_prepared(struct job *j);
+void job_claim_ready(struct job *j, uint32_t vertex);
+bool job_claim_may_go(const struct job *j);
+void job_claim_gone(struct job *j);
+// Members (UINT32_MAX: nobody) of seats that are recorded.
+void job_claim_find(const struct job *j, Muster__RecordSeat *const *seats, uint32_t n,
+                    uint32_t *found);
 // The job closes: agents are told how it ended, where it did and is ours.
 void job_claim_tell_end(struct job *j);
+
+// job_record.c: what a launcher leaves to the next one.
+void job_record_create(struct job *j);
+void job_record_destroy(struct job *j);
+// For a PREPARE; NULL: nothing is remembered. Free with msg_free.
+Muster__Progress *job_record_progress(struct job *j);
+// What the next launcher has to know has changed: agents are told soon.
+void job_record_changed(struct job *j);
+void job_record_tell(struct job *j); // at once
+// What is known of members that are not here: from the record.
+void job_record_fill(struct job *j, const Muster__Progress *p);
+// The job goes on from there; false: its budget does not allow that, which is the verdict.
+bool job_record_inherit(struct job *j, const Muster__Record *last);
 
 // job_wait.c: bounds of the states before RUN and of MUSTER, and what is waited for there.
 void job_wait_create(struct job *j);
 void job_wait_destroy(struct job *j);
 void job_wait_begin(struct job *j); // the state's bound begins, and the progress line
 void job_wait_end(struct job *j);   // nothing is waited for: the terminal is the ranks'
+// "train-2 (10.0.0.5), train-3 (10.0.0.6)": whose proof is missing. Caller frees.
+char *job_unproven_text(const struct job *j);
 // What the job waits for, in words; NULL: for the end of its ranks. Caller frees.
 char *job_wait_text(const struct job *j);
 
 // job_muster.c: from a stopped attempt to the next one.
+void job_muster_create(struct job *j); // its timer; the job frees it
 // Is one due after the cause that stopped this one? Says why not in the verdict.
 bool job_muster_is_due(struct job *j);
 void job_muster_begin(struct job *j);
-// Something that MUSTER waits for may be there. Looks later, from the loop.
+// Something that MUSTER waits for may be there, or that GO waits for in PREPARE. Looks
+// later, from the loop.
 void job_muster_check(struct job *j);
 char *job_muster_text(const struct job *j); // what it waits for; caller frees
 void job_muster_over(struct job *j);        // --replace-timeout
@@ -182,8 +232,23 @@ void job_spares_greeted(struct job *j, uint32_t member);
 // replaced.
 void job_spares_failed(struct job *j, uint32_t member);
 void job_spares_lost(struct job *j, uint32_t member, const char *why);
+// A process there outlived SIGKILL: avoided, and another pod is asked for where
+// --replace-hook can.
+void job_spares_blame(struct job *j, uint32_t member, const char *process);
 // MUSTER begins, with the verdict on the attempt before.
 void job_spares_begin(struct job *j);
+// What is held against a member, for the launcher that comes after this one.
+struct job_standing {
+    char address[64];  // there: another address is another pod's
+    uint32_t avoid_ms; // still; 0: nothing
+    bool lost;         // it has left its position, even if it is back
+};
+void job_spares_standing(const struct job *j, uint32_t member, struct job_standing *s);
+void job_spares_restore(struct job *j, uint32_t member, const struct job_standing *s);
+// A job is taken over: it is not here. `found`: who sat at each position, UINT32_MAX: nobody
+// of the group.
+void job_spares_absent(struct job *j, uint32_t member);
+void job_spares_inherit(struct job *j, const uint32_t *found);
 // The member of each position in the next attempt; returns how many are still vacant.
 uint32_t job_spares_plan(const struct job *j, uint32_t *seats);
 // Map and roll become so.
@@ -194,9 +259,12 @@ void job_spares_take(struct job *j);
 void job_return_want(struct job *j, uint32_t vertex);
 // It could not be reached. final: whose child it is does not try again by itself.
 void job_return_missing(struct job *j, uint32_t vertex, bool final);
-// Ranks of the vertex may outlive its loss, as long as its agent keeps them.
-void job_return_fence(struct job *j, uint32_t vertex);
-// The latest of these times; 0: none is known.
+// Ranks of the vertex may outlive its loss, as long as its agent keeps them (graces.h).
+// heard_ms: when the last byte came over the link that ended, that of `top`.
+void job_return_fence(struct job *j, uint32_t vertex, uint32_t top, uint64_t heard_ms);
+// For so long ranks outlive the last word of an agent, wherever in the tree it is.
+uint64_t job_return_outlive_ms(const struct job *j);
+// The latest of these times; 0: none is known. GO has to wait for it.
 uint64_t job_return_fences(const struct job *j);
 // A member is attached again: it learns what it has missed. same: it is the agent that was
 // lost, which kills its old ranks before it prepares new ones.
@@ -206,6 +274,9 @@ void job_member_moved(struct job *j, uint32_t member);
 
 // job_up.c: frames from below.
 void job_up_frame(void *arg, const struct frame *f);
+// What its agent says of it, as the cause.
+void job_member_failed(struct job *j, uint32_t vertex, enum verdict_strength strength,
+                       int code, const char *why);
 void job_rank_gone(struct job *j, uint32_t rank, const char *why);
 
 // job_coll.c: collectives, of which the launcher is the root.

@@ -36,6 +36,7 @@ const char *frame_kind_name(uint16_t kind)
         [FRAME_OUTPUT] = "OUTPUT",
         [FRAME_INPUT] = "INPUT",
         [FRAME_CREDIT] = "CREDIT",
+        [FRAME_ACCOUNT] = "ACCOUNT",
         [FRAME_COLL] = "COLL",
         [FRAME_COLL_DONE] = "COLL_DONE",
         [FRAME_MODEX] = "MODEX",
@@ -54,6 +55,7 @@ const char *frame_kind_name(uint16_t kind)
         [FRAME_SPAWN] = "SPAWN",
         [FRAME_ASK] = "ASK",
         [FRAME_ANSWER] = "ANSWER",
+        [FRAME_ALIVE] = "ALIVE",
     };
     if (kind >= sizeof names / sizeof *names || names[kind] == NULL)
         return "?";

@@ -60,6 +60,7 @@ enum frame_kind {
     FRAME_OUTPUT = 30,        // u Output (bulk)
     FRAME_INPUT = 31,         // d Output (bulk), for stdin
     FRAME_CREDIT = 32,        // d and u Credit
+    FRAME_ACCOUNT = 33,       // d Account: to remember
     FRAME_COLL = 40,          // u Coll: a vertex's part of a collective
     FRAME_COLL_DONE = 41,     // d Coll: its result
     FRAME_MODEX = 42,         // r Modex: direct modex request
@@ -78,6 +79,7 @@ enum frame_kind {
     FRAME_SPAWN = 70,         // agent to keeper: Spawn
     FRAME_ASK = 80,           // u Ask: also of a client to an agent
     FRAME_ANSWER = 81,        // d Answer
+    FRAME_ALIVE = 82,         // u no body: is the launcher there? d no body: it is
 };
 
 // Bulk frames go behind all control frames.
