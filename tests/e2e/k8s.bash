@@ -83,9 +83,11 @@ k8s_mine() {
 # k8s_run POD/CONTAINER [ARG...]: $manifest on emulated pods, until that container ends, whose exit
 # code is this one's. Logs: $logs/POD.CONTAINER.log.
 k8s_run() {
+  local mine="/,entrypoint=/usr/bin/env,bind=$MUSTER_BUILDDIR,bind=$MUSTER_SRCDIR/tests/k8s"
   timeout 100 "$k8s_python" "$MUSTER_SRCDIR/tests/k8s/translate/translate.py" run --podbox "$PODBOX" \
     --bed "$PODBOX_BED" --logs "$logs" --image "registry.example.com/muster=$k8s/image,user=65534" \
-    --image "registry.example.com/train=/,entrypoint=/usr/bin/env,bind=$MUSTER_BUILDDIR,bind=$MUSTER_SRCDIR/tests/k8s" \
+    --image "registry.example.com/train=$mine" --image "docker.io/vllm/vllm-openai=$mine" \
+    --image "docker.io/lmsysorg/sglang=$mine" \
     --secret "muster-key=$BATS_TEST_TMPDIR/key" --until "$1" "${@:2}" "$manifest"
 }
 

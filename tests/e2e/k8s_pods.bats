@@ -105,6 +105,47 @@ at_work() { [ "$(grep -c "^rank . attempt $1 at " "$leader_log")" = 8 ]; }
   [[ "$(cat "$logs/train-launcher.launcher.log")" != *'lets group or others'* ]]
 }
 
+# serves OVERLAY SED...: starts it; returns when the Service would send requests to the leader.
+serves() {
+  "$muster" run --help | grep -q -e --per-node || skip "muster run has no --per-node"
+  k8s_mine "$@"
+  k8s_run serve-0/server >"$BATS_TEST_TMPDIR/events" 2>&1 3>&- &
+  run_job=$!
+  leader_log=$logs/serve-0.server.log
+  wait_for 60 grep -q '^serve-0: ready' "$BATS_TEST_TMPDIR/events"
+  wait_for 60 said 1 2
+}
+
+# said ATTEMPT N: N nodes have started in it.
+said() { [ "$(grep -c "^attempt $1 at " "$leader_log")" = "$2" ]; }
+
+@test "lws-vllm: what each node's vLLM is told, before and after its worker's pod is replaced" {
+  serves lws-vllm -e "s#- vllm\$#- $MUSTER_SRCDIR/tests/k8s/serve.py#"
+  local model=meta-llama/Llama-3.1-405B-Instruct-FP8 sizes='--tensor-parallel-size=8 --pipeline-parallel-size=2'
+  local leader worker attempt
+  leader=$("$podbox" ip serve-0)
+  for attempt in 1 2; do
+    worker=$("$podbox" ip serve-0-1)
+    grep -qxF "attempt $attempt at $leader: serve $model $sizes --nnodes=2 --node-rank=0 --master-addr=$leader --host=0.0.0.0 --port=8000" "$leader_log"
+    grep -qxF "attempt $attempt at $worker: serve $model $sizes --nnodes=2 --node-rank=1 --master-addr=$leader --headless" "$leader_log"
+    [ "$attempt" = 1 ] || break
+    k8s_order replace serve-0-1
+    wait_for 60 said 2 2
+  done
+}
+
+@test "lws-sglang: what each node's SGLang is told" {
+  serves lws-sglang -e "s#- python3\$#- $MUSTER_SRCDIR/tests/k8s/serve.py#"
+  cat "$leader_log"
+  local leader port
+  leader=$("$podbox" ip serve-0)
+  port=$(sed -n 's/.*--dist-init-addr=[^ ]*:\([0-9]*\) .*/\1/p' "$leader_log" | sort -u)
+  [[ $port =~ ^[0-9]+$ ]]
+  local all="-m sglang.launch_server --model-path=meta-llama/Llama-3.1-405B-Instruct-FP8 --tp=16 --dist-init-addr=$leader:$port --nnodes=2"
+  grep -qxF "attempt 1 at -: $all --node-rank=0 --host=0.0.0.0 --port=8000" "$leader_log"
+  grep -qxF "attempt 1 at -: $all --node-rank=1 --host=0.0.0.0 --port=8000" "$leader_log"
+}
+
 @test "what the translator refuses, kubelet would not start either" {
   k8s_mine statefulset -e 's/runAsUser: 1000/runAsUser: 0/'
   run -126 k8s_run train-0/train
