@@ -61,6 +61,9 @@ at_work() { [ "$(grep -c "^rank . attempt $1 at " "$leader_log")" = 8 ]; }
   at_work 2
   grep -q 'attempt 1 failed: member train-2.train .*musterd got SIGTERM' "$leader_log"
   grep -q 'member train-2.train has moved from' "$leader_log"
+  # Neither a probe nor fsGroup's mode is worth a line; the sidecars' hostfile is current.
+  run ! grep -h -e 'not let in' -e 'lets group' "$logs"/train-*.train.log
+  grep -qE "^$("$podbox" ip train-2)( |\$)" "/run/podbox/$PODBOX_BED/pods/train-1/empty/run/hostfile"
   # The others' pods and agents were not touched.
   [ "$(grep -c 'train: started' "$BATS_TEST_TMPDIR/events")" = 5 ]
 }
