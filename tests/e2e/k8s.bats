@@ -42,6 +42,40 @@ validate() { timeout 200 "$k8s_python" "$MUSTER_SRCDIR/tests/k8s/validate.py" "$
   done
 }
 
+@test "the README's own kustomization changes both images, in every overlay" {
+  local name
+  cp -r "$overlays" "$BATS_TEST_TMPDIR/k8s"
+  mkdir "$BATS_TEST_TMPDIR/k8s/mine"
+  for name in indexed-job statefulset-configmap lws-training mpijob; do
+    sed -n '/^   # mine/,/^   ```/p' "$overlays/README.md" | sed -e '/```/d' -e "s/indexed-job/$name/" \
+      -e 's/^   //' >"$BATS_TEST_TMPDIR/k8s/mine/kustomization.yaml"
+    run -0 render "$BATS_TEST_TMPDIR/k8s/mine"
+    [[ "$output" == *'image: my.registry/muster:0.1.0'* && "$output" == *'image: my.registry/my-train:v7'* ]]
+    [[ "$output" != *registry.example.com* ]]
+  done
+}
+
+# shown MANIFEST EXPRESSION: of what the translator makes of it, as `m`.
+shown() {
+  timeout 60 "$k8s_python" "$MUSTER_SRCDIR/tests/k8s/translate/translate.py" show "$rendered/$1.yaml" |
+    "$k8s_python" -c "import sys, yaml; m = yaml.safe_load(sys.stdin); p = m['pods']; print($2)"
+}
+
+@test "controllers: an MPIJob's Secret, ConfigMap, modes and environment; names and variables of the others" {
+  need_validators
+  [ "$(shown mpijob "list(p), m['service'], m['publishNotReadyAddresses']")" = \
+    "['train-launcher', 'train-worker-0', 'train-worker-1', 'train-worker-2', 'train-worker-3'] train False" ]
+  [ "$(shown mpijob "m['objects']['ConfigMap/train-config']['hostfile'].splitlines()[3]")" = \
+    'train-worker-3.train.default.svc slots=8' ]
+  [ "$(shown mpijob "{e['name']: e['value'] for e in p['train-launcher']['spec']['containers'][0]['env']}")" = \
+    "{'K_MPI_JOB_ROLE': 'launcher', 'OMPI_MCA_orte_keep_fqdn_hostnames': 'true', 'OMPI_MCA_orte_default_hostfile': '/etc/mpi/hostfile', 'OMPI_MCA_plm_rsh_args': '-o ConnectionAttempts=10', 'OMPI_MCA_orte_set_default_slots': '8', 'NVIDIA_VISIBLE_DEVICES': '', 'NVIDIA_DRIVER_CAPABILITIES': ''}" ]
+  [ "$(shown mpijob "[oct(v['secret']['defaultMode']) for v in p['train-worker-0']['spec']['volumes'] if v['name'] == 'ssh-auth'], p['train-worker-0']['spec']['restartPolicy']")" = "['0o600'] OnFailure" ]
+  [ "$(shown lws-training "list(p), {e['name']: e.get('value') for e in p['train-0-3']['spec']['initContainers'][1]['env']}")" = \
+    "['train-0', 'train-0-1', 'train-0-2', 'train-0-3'] {'LWS_LEADER_ADDRESS': 'train-0.train.default', 'LWS_GROUP_SIZE': '4', 'LWS_WORKER_INDEX': '3'}" ]
+  [ "$(shown jobset "list(p)[3], m['service'], p['train-workers-0-3']['spec']['containers'][0]['env'][0]")" = \
+    "train-workers-0-3 train {'name': 'JOB_COMPLETION_INDEX', 'value': '3'}" ]
+}
+
 @test "every object is valid, by Kubernetes' schemas and the CRDs'" {
   need_validators
   with_component rdma lws-training "$BATS_TEST_TMPDIR/rdma-lws"

@@ -3,13 +3,16 @@
 
   translate.py run --podbox P --bed B --logs DIR --image NAME=FOLDER[,user=N][,entrypoint=W][,bind=F]...
       [--secret NAME=FOLDER]... --until POD/CONTAINER MANIFEST
+  translate.py show MANIFEST
   translate.py order DIR replace POD | kill POD CONTAINER
 
 `run` ends with the exit code of the container that --until names, when it ends by itself (126: the
 manifest is refused), and leaves the bed to `podbox down`. Its events are lines on stdout, the containers' output
 is DIR/POD.CONTAINER.log. `order` makes a controller's move: a pod of that name, anew; a container's death.
+`show` prints, as YAML, the pods and ConfigMaps that the controllers would make.
 """
 import argparse
+import dataclasses
 import os
 import pathlib
 import queue
@@ -139,6 +142,20 @@ def run(options):
     return code
 
 
+def show(manifest):
+    try:
+        group = workloads.group(list(yaml.safe_load_all(pathlib.Path(manifest).read_text())))
+    except workloads.Refused as e:
+        print(f'refused: {e}')
+        return 126
+    made = {'service': group.service, 'publishNotReadyAddresses': group.publish_not_ready,
+            'pods': {p.name: dataclasses.asdict(p) for p in group.pods},
+            'objects': {f'{kind}/{name}': {k: v.decode() for k, v in files.items()}
+                        for (kind, name), files in group.objects.items()}}
+    print(yaml.safe_dump(made))
+    return 0
+
+
 def order(folder, words):
     with socket.socket(socket.AF_UNIX) as link:
         link.connect(os.path.join(folder, 'orders'))
@@ -157,12 +174,15 @@ def main():
     r.add_argument('--image', action='append', type=image, required=True)
     r.add_argument('--secret', action='append', type=secret, default=[])
     r.add_argument('manifest')
+    commands.add_parser('show').add_argument('manifest')
     o = commands.add_parser('order')
     o.add_argument('folder')
     o.add_argument('words', nargs='+')
     options = p.parse_args()
     if options.command == 'order':
         return order(options.folder, options.words)
+    if options.command == 'show':
+        return show(options.manifest)
     options.image, options.secret = dict(options.image), dict(options.secret)
     return run(options)
 

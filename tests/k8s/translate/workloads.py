@@ -13,7 +13,6 @@ class Pod:
     spec: dict
     labels: dict
     annotations: dict
-    leads: bool = False
 
 
 @dataclasses.dataclass
