@@ -259,8 +259,10 @@ void job_spares_absent(struct job *j, uint32_t member);
 void job_spares_inherit(struct job *j, const uint32_t *found);
 // The member of each position in the next attempt; returns how many are still vacant.
 uint32_t job_spares_plan(const struct job *j, uint32_t *seats);
-// Map and roll become so.
+// Map and roll become so; pods known by addresses alone that crossed go back to where they were.
 void job_spares_take(struct job *j);
+// An attempt has its positions: its pods are known again.
+void job_spares_seated(struct job *j);
 
 // job_roles.c: this job as one role of several.
 void job_roles_create(struct job *j);
