@@ -10,17 +10,12 @@
 #include "common/jsontext.h"
 #include "common/mem.h"
 
-struct pack {
-    const char *at; // in the format
-    va_list values;
-};
-
-// The next character but blanks and separators.
-static char next(struct pack *p)
+// The next character of the format but blanks and separators.
+static char next(const char **at)
 {
-    p->at += strspn(p->at, " ,:");
-    char c = *p->at;
-    p->at += c != '\0' ? 1 : 0;
+    *at += strspn(*at, " ,:");
+    char c = **at;
+    *at += c != '\0' ? 1 : 0;
     return c;
 }
 
@@ -34,39 +29,39 @@ json_t *jsonpack_text(const char *text)
     return json_string(whole);
 }
 
-static json_t *pack_string(struct pack *p)
+static json_t *pack_string(const char **at, va_list *values)
 {
-    const char *text = va_arg(p->values, const char *);
-    bool optional = *p->at == '?';
-    p->at += optional ? 1 : 0;
+    const char *text = va_arg(*values, const char *);
+    bool optional = **at == '?';
+    *at += optional ? 1 : 0;
     if (text == NULL && !optional)
         abort();
     return jsonpack_text(text);
 }
 
-static json_t *pack_object(struct pack *p);
+static json_t *pack_object(const char **at, va_list *values);
 
-static json_t *pack_value(struct pack *p)
+static json_t *pack_value(const char **at, va_list *values)
 {
-    switch (next(p)) {
-    case 's': return pack_string(p);
-    case 'i': return json_integer(va_arg(p->values, int));
-    case 'I': return json_integer(va_arg(p->values, json_int_t));
-    case 'f': return json_real(va_arg(p->values, double));
-    case 'b': return json_boolean(va_arg(p->values, int));
-    case 'o': return va_arg(p->values, json_t *);
-    case '{': return pack_object(p);
+    switch (next(at)) {
+    case 's': return pack_string(at, values);
+    case 'i': return json_integer(va_arg(*values, int));
+    case 'I': return json_integer(va_arg(*values, json_int_t));
+    case 'f': return json_real(va_arg(*values, double));
+    case 'b': return json_boolean(va_arg(*values, int));
+    case 'o': return va_arg(*values, json_t *);
+    case '{': return pack_object(at, values);
     default: return NULL;
     }
 }
 
-static json_t *pack_object(struct pack *p)
+static json_t *pack_object(const char **at, va_list *values)
 {
     json_t *object = json_object();
     char c;
-    while ((c = next(p)) == 's') {
-        const char *key = va_arg(p->values, const char *);
-        if (json_object_set_new(object, key, pack_value(p)) < 0)
+    while ((c = next(at)) == 's') {
+        const char *key = va_arg(*values, const char *);
+        if (json_object_set_new(object, key, pack_value(at, values)) < 0)
             abort();
     }
     if (c != '}')
@@ -76,11 +71,12 @@ static json_t *pack_object(struct pack *p)
 
 json_t *jsonpack(const char *format, ...)
 {
-    struct pack p = {.at = format};
-    va_start(p.values, format);
-    if (next(&p) != '{')
+    va_list values;
+    const char *at = format;
+    va_start(values, format);
+    if (next(&at) != '{')
         abort();
-    json_t *object = pack_object(&p);
-    va_end(p.values);
+    json_t *object = pack_object(&at, &values);
+    va_end(values);
     return object;
 }

@@ -46,8 +46,7 @@ strike() {
 # strike_or_end: as soon as there is a victim, unless the job is over before. Sets `struck`.
 strike_or_end() {
   struck=''
-  wait_for 20 eval 'gone "$job" || strike "$pod" "$kind"'
-  gone "$job" || struck=yes
+  wait_for 20 eval 'gone "$job" || { strike "$pod" "$kind" && struck=yes; }'
 }
 
 # start_job ARGS...: in the background, from train-0; sets `job`.

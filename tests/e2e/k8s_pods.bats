@@ -13,6 +13,11 @@ setup() {
   load k8s
   bed_setup
   k8s_need_renderer
+  # What images have, where no manifest mounts anything: /tmp is an emptyDir.
+  apps=$(mktemp -d /var/tmp/muster-k8s.XXXXXX)
+  chmod 755 "$apps"
+  cp "$MUSTER_BUILDDIR/tests/mpi/hello" "$MUSTER_SRCDIR/tests/k8s/patient.sh" "$MUSTER_SRCDIR/tests/k8s/serve.py" "$apps"
+  hello=("${few[@]}" -e "s#- (python3|/app/train)\$#- $apps/hello#" -e '/train\.py$/d')
 }
 
 teardown() {
@@ -21,15 +26,15 @@ teardown() {
     wait "$run_job" || :
   fi
   [ -n "${BATS_TEST_COMPLETED:-}" ] || [ ! -d "${logs:-/nowhere}" ] || k8s_logs
+  [ -z "${apps:-}" ] || rm -r "$apps"
   bed_teardown
 }
 
 # What a user changes: the program, and the number of ranks.
 few=(-e 's/--ppn=8/--ppn=2/' -e 's/slots=8/slots=2/' -e 's/slotsPerWorker: 8/slotsPerWorker: 2/')
-hello=("${few[@]}" -e "s#- (python3|/app/train)\$#- $MUSTER_BUILDDIR/tests/mpi/hello#" -e '/train\.py$/d')
 patient() { # ATTEMPTS
   patient=("${few[@]}" -e 's#- python3$#- /bin/sh#'
-    -e "s#^( *)- /app/train.py#\1- $MUSTER_SRCDIR/tests/k8s/patient.sh\n\1- \"$1\"#")
+    -e "s#^( *)- /app/train.py#\1- $apps/patient.sh\n\1- \"$1\"#")
 }
 
 # ends_well POD/CONTAINER [ARG...]: it runs to exit code 0; 8 ranks of hello said so.
@@ -123,7 +128,7 @@ serves() {
 said() { [ "$(grep -c "^attempt $1 at " "$leader_log")" = "$2" ]; }
 
 @test "lws-vllm: what each node's vLLM is told, before and after its worker's pod is replaced" {
-  serves lws-vllm -e "s#- vllm\$#- $MUSTER_SRCDIR/tests/k8s/serve.py#"
+  serves lws-vllm -e "s#- vllm\$#- $apps/serve.py#"
   local model=meta-llama/Llama-3.1-405B-Instruct-FP8 sizes='--tensor-parallel-size=8 --pipeline-parallel-size=2'
   local leader worker attempt
   leader=$("$podbox" ip serve-0)
@@ -138,7 +143,7 @@ said() { [ "$(grep -c "^attempt $1 at " "$leader_log")" = "$2" ]; }
 }
 
 @test "lws-sglang: what each node's SGLang is told" {
-  serves lws-sglang -e "s#- python3\$#- $MUSTER_SRCDIR/tests/k8s/serve.py#"
+  serves lws-sglang -e "s#- python3\$#- $apps/serve.py#"
   cat "$leader_log"
   local leader port
   leader=$("$podbox" ip serve-0)

@@ -66,7 +66,7 @@ static void judge(struct game *g)
         {"train-2", (const uint8_t *)"fedcba9876543210"},
     };
     enum claim_state before = claim_state(g->claim);
-    if (claim_judge(g->claim, members) != CLAIM_ASKING || before == CLAIM_ASKING)
+    if (claim_judge(g->claim, members, false) != CLAIM_ASKING || before == CLAIM_ASKING)
         return;
     demand(claim_term(g->claim) > g->term, "a term was claimed twice");
     g->term = claim_term(g->claim);
