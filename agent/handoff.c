@@ -95,14 +95,15 @@ static void grant_next(struct handoff *h)
             grant(h, c);
 }
 
-// Of one job the newest hold counts; the lease goes on.
+// Of one job the newest hold counts, also with the roll that the one before had; the lease
+// goes on.
 static void oust_older(struct handoff *h, const struct handoff_claim *newest)
 {
     struct handoff_claim *c;
     DL_FOREACH (h->claims, c) {
         bool same_job = false;
         if (c == newest || c->roll == NULL ||
-            roll_compare(c->roll, newest->roll, &same_job) >= 0 || !same_job)
+            roll_compare(c->roll, newest->roll, &same_job) > 0 || !same_job)
             continue;
         step(c, HANDOFF_EV_OUSTED);
         if (h->owner == c)
