@@ -15,6 +15,7 @@ soak_bed() {
   job_number=1
   positions=$1 slots=$2 ranks=$(($1 * $2))
   stand_in=train-$positions
+  stands_by=$stand_in # at the beginning of each job
   launchers_pod=train-$((positions + 1))
   pod_of=()
   local i
@@ -31,23 +32,33 @@ soak_bed() {
 start_agent() { "$podbox" exec "$1" -d "$musterd" --hosts --write plain:/tmp/hostfile; }
 
 # start_job star|tree PAUSE_MS [STEPS]: from the checkpoint that is there; the job of the launcher
-# before, until `rest`. Sets job, its pid here.
+# before, until `rest`. Sets job, its pid here. Can be set before: `members`, the source's options
+# (names of pods); `around`, a program that executes the ranks' one.
 start_job() {
-  shape=$1
-  local tree=()
-  [ "$shape" = star ] || tree=(--fanout 2)
+  run_options "$1"
   rm -f "$ckpt/stop"
   : >"$out"
-  "$podbox" exec "$launchers_pod" "$muster" run --job "soak-$job_number" --pods "train-[0-$((positions - 1))].train" \
-    --slots "$slots" "${tree[@]}" --on-failure restart --max-restarts 1000 --same-failures 0 \
-    --healthy 0 --grace 1 --orphan-grace 2 --link-grace 1 --replace-timeout 60 --wait 60 \
-    --events "$events" -x OMPI_MCA_mpi_yield_when_idle=1 \
+  "$podbox" exec "$launchers_pod" "$muster" run "${run_options[@]}" "${around[@]}" \
     "$mpi/ckpt" "$ckpt" 10 "${@:2}" >>"$out" 2>>"$err" 3>&- &
   job=$!
 }
 
-launcher_pid() { pids_of "$launchers_pod" 'launcher/muster run' | head -1; }
-rank_pids() { pids_of "$1" 'mpi/ckpt '; }
+# run_options star|tree: sets run_options, and shape.
+run_options() {
+  shape=$1
+  run_options=(--job "soak-$job_number" --slots "$slots" --on-failure restart --max-restarts 1000
+    --same-failures 0 --healthy 0 --grace 1 --orphan-grace 2 --link-grace 1 --replace-timeout 60
+    --wait 60 --events "$events" -x OMPI_MCA_mpi_yield_when_idle=1)
+  [ "$shape" = star ] || run_options+=(--fanout 2)
+  if [ -n "${members+set}" ]; then
+    run_options+=("${members[@]}")
+  else
+    run_options+=(--pods "train-[0-$((positions - 1))].train")
+  fi
+}
+
+launcher_pid() { pids_of "$launchers_pod" '^[0-9]+ [^ ]*launcher/muster run' | head -1; }
+rank_pids() { pids_of "$1" '^[0-9]+ [^ ]*mpi/ckpt '; }
 agent_pid() { pids_of "$1" '/musterd( |$)' | head -1; }
 
 # point POD: DNS has, for each position, the address of the pod that stands there. The Service lists
@@ -109,7 +120,7 @@ reset_links() {
 
 # parts_of POD: how many ranks, keepers and PMIx servers of a job are there.
 parts_of() {
-  processes "$1" | awk '/mpi\/ckpt / { r++ } / musterd keeper / { k++; next } /\/muster-pmixd$/ { p++ }
+  processes "$1" | awk '/^[0-9]+ [^ ]*mpi\/ckpt / { r++ } / musterd keeper / { k++; next } /\/muster-pmixd$/ { p++ }
     END { print r + 0, k + 0, p + 0 }'
 }
 
@@ -138,17 +149,28 @@ fds_flat() {
 }
 
 # roll_right: each pod's hosts and hostfile have the address of the pod at each position.
-roll_right() {
-  local i pod addresses=() want
-  for ((i = 0; i < positions; i++)); do addresses[i]=$("$podbox" ip "${pod_of[i]}"); done
-  want=$(printf '%s\n' "${addresses[@]}")
+roll_right() { hostfile_right && hosts_right; }
+
+addresses() {
+  local pod
+  for pod in "${pod_of[@]}"; do "$podbox" ip "$pod"; done
+}
+
+hostfile_right() {
+  local pod want
+  want=$(addresses)
   for pod in "${pod_of[@]}"; do
     [ "$("$podbox" exec "$pod" tail -n +2 /tmp/hostfile | awk '{ print $1 }')" = "$want" ] || return 1
-    "$podbox" exec "$pod" cat /etc/hosts >"$work/hosts"
-    for ((i = 0; i < positions; i++)); do
-      [ "$(awk -v n="train-$i.train" '/^[^#]/ { for (k = 2; k <= NF; k++) if ($k == n) print $1 }' \
-        "$work/hosts")" = "${addresses[i]}" ] || return 1
-    done
+  done
+}
+
+# The address of each position's name in /etc/hosts, once each, in order.
+hosts_right() {
+  local pod want
+  want=$(addresses | awk '{ print "train-" NR - 1 ".train", $1 }' | sort)
+  for pod in "${pod_of[@]}"; do
+    [ "$("$podbox" exec "$pod" cat /etc/hosts | awk '/^[^#]/ { for (k = 2; k <= NF; k++)
+      if ($k ~ /^train-[0-9]+\.train$/) print $k, $1 }' | sort)" = "$want" ] || return 1
   done
 }
 
@@ -180,7 +202,7 @@ rest() {
     [ "${pod_of[i]}" = "train-$i" ] || moved+=("$i")
     pod_of[i]=train-$i
   done
-  stand_in=train-$positions
+  stand_in=$stands_by
   for i in "${moved[@]}"; do
     "$podbox" unready "train-$i" # else podbox takes its name to be there
     point "train-$i"
