@@ -1,0 +1,153 @@
+#!/usr/bin/env bats
+# What can fail, in a star and in a tree of fan-out 2, depth 3. Each test is a job in each shape that
+# goes through its faults one by one; after each of them `clean` (faults.bash) holds, and at the
+# end the result is that of an undisturbed run. tests/FAULTS.md says which fault is tested where.
+#
+# MUSTER_LONG=1: what is pending or stale is so for a minute.
+
+setup() {
+  load helper
+  load muster
+  load faults
+  load faultdns
+  faults_setup
+}
+
+teardown() {
+  faultdns_stop
+  faults_teardown
+}
+
+processes_die() {
+  local last=$((positions - 1))
+  strike 1 rank 2
+  because 'rank 2 on train-2.*signal 9 \(SIGKILL\)'
+  strike 1 keeper 0
+  because 'member train-0.*keeper'
+  strike 1 pmixd 1
+  because 'member train-1.*PMIx server'
+  strike 1 agent $last
+  because "member train-$last.*was lost.*rank $last is gone"
+  strike 1 agent 0 # inner
+  because 'member train-0.*was lost.*rank 0 is gone'
+  [ "$(port_holders)" = 1 ]
+  [ "$(grep '^port ' "$out" | sort -u | wc -l)" = 6 ]
+}
+
+# No part of it survives its attempt, nor the job.
+stubborn_idle() { [ "$(port_holders)" = 0 ] && idle_right; }
+
+@test "rank, keeper, PMIx server, agents killed; ranks ignore SIGTERM, a grandchild holds the master port" {
+  around=(bash -c "$stubborn") idle=stubborn_idle
+  in_both_shapes processes_die
+}
+
+# first: its loss begins the restart. second: its agent is killed. held, slow: they keep the phase.
+second_failures() {
+  local first=1 second=0 held=2 slow=3
+  [ "$shape" = star ] || first=5 second=4 held=7 slow=3
+  strike 1 in_stop $first $second $held
+  strike 1 in_muster $first $second
+  strike 2 in_prepare $first $second $held
+  strike 2 in_go $first $second $held $slow
+  strike 1 in_connect $second $held
+  strike 1 in_claim $second $held
+}
+
+@test "an agent is killed in each phase of a restart, and of the next launcher" {
+  in_both_shapes second_failures
+}
+
+pods_go() {
+  strike 1 pod $((positions - 1))
+  strike 1 pod 0
+  because 'member train-0.*was lost.*rank 0 is gone'
+  strike 1 most 1
+  strike 1 pending_and_stale 1 $((positions - 2))
+}
+
+@test "pods replaced, 6 of 8 at once; a replacement is Pending, and DNS has another one's old address" {
+  in_both_shapes pods_go 8
+}
+
+links_go() {
+  strike 0 reset 1
+  strike 1 cut 1
+  because 'member train-1.*was lost: no sign of life for 3'
+  strike 1 vanish 2 # for good: a replacement comes
+  strike 1 other_key 2
+  strike 1 other_job 3
+}
+
+@test "links reset, cut, cut for good; a dead pod's address is another group's, another job's" {
+  in_both_shapes links_go
+}
+
+launchers_go() {
+  strike 1 two_launchers
+  strike 1 halves_and_launchers
+  strike 2 terminating 1
+}
+
+bad_dns() { faultdns_start "pods.$stand_in=" "pods.$launchers_pod="; }
+
+@test "the old launcher thaws beside the new one; halves; an old pod is Terminating for ever" {
+  prepare=bad_dns
+  in_both_shapes launchers_go
+}
+
+leader_goes() {
+  strike 1 lead
+  strike 1 leads_container
+  strike 1 leads_pod
+}
+
+# The agent of the leader's pod ends with the job.
+lead_idle() { nothing_left $((positions + 2)); }
+
+@test "in the leader's pod: launcher killed, container started again, pod replaced" {
+  launch=lead_job idle=lead_idle
+  in_both_shapes leader_goes
+}
+
+by_addresses() {
+  members=(--hostfile /etc/muster/group/hostfile) files_right=hostfile_right
+  list_addresses
+}
+
+two_addresses() { strike 1 two_addresses 2 $((positions - 1)); }
+
+@test "two members known by their addresses alone are replaced together" {
+  prepare=by_addresses
+  in_both_shapes two_addresses
+}
+
+# The last pod has no position.
+one_more() {
+  members=(--pods "train-[0-$((--positions))].train" -n "$positions")
+  ranks=$positions pod_of=("${pod_of[@]:0:positions}")
+  files_right=hostfile_right # the extra has its own name
+}
+
+extra_serves() {
+  local last=$((positions - 1)) # a leaf: what is below an inner one waits for its replacement
+  strike 1 spare $last
+  because "member train-$last.*was lost.*rank $last is gone"
+}
+
+@test "N+1 agents: the extra takes the position of one that is lost" {
+  prepare=one_more
+  in_both_shapes extra_serves
+}
+
+@test "the same failure at the same step: given up after three times" {
+  PODBOX_BED+=-tree
+  agents_up 8
+  for fanout in 64 2; do
+    run -7 lead timeout 60 "$muster" run --on-failure restart --pods 'train-[0-7].train' --slots 1 \
+      --fanout $fanout --grace 1 --pmi none sh -c '[ "$RANK" = 6 ] && exit 7; exec sleep 100'
+    [[ $output == *'rank 6 on train-6'*'exit code 7'*'the same failure of the same rank ended 3 attempts in a row'* ]]
+    [[ $output == *'gave up at attempt 3, after 2 restarts'* ]]
+    wait_for 10 nothing_left 8
+  done
+}
