@@ -51,3 +51,24 @@ void jsontext_string(struct buf *out, const char *text)
     }
     buf_append(out, "\"", 1);
 }
+
+bool jsontext_is_utf8(const char *text)
+{
+    const unsigned char *s = (const void *)text;
+    while (*s != '\0' && utf8(s) > 0)
+        s += utf8(s);
+    return *s == '\0';
+}
+
+void jsontext_mend(struct buf *out, const char *text)
+{
+    const unsigned char *s = (const void *)text;
+    while (*s != '\0') {
+        size_t n = utf8(s);
+        if (n == 0)
+            buf_append_str(out, "\xEF\xBF\xBD");
+        else
+            buf_append(out, s, n);
+        s += n > 0 ? n : 1;
+    }
+}

@@ -4,8 +4,10 @@ common_libcommon_a_SOURCES = \
 	%D%/child.c %D%/child.h \
 	%D%/child_output.c %D%/child_output.h \
 	%D%/err.c %D%/err.h \
+	%D%/fd.c %D%/fd.h \
 	%D%/httpd.c %D%/httpd.h \
 	%D%/httpreq.c %D%/httpreq.h \
+	%D%/jsonpack.c %D%/jsonpack.h \
 	%D%/jsontext.c %D%/jsontext.h \
 	%D%/log.c %D%/log.h \
 	%D%/loop.c %D%/loop.h \
@@ -17,5 +19,6 @@ common_libcommon_a_SOURCES = \
 	%D%/sha256.c %D%/sha256.h \
 	%D%/std.c %D%/std.h \
 	%D%/strv.c %D%/strv.h \
-	%D%/watch.c %D%/watch.h
+	%D%/watch.c %D%/watch.h \
+	%D%/watchpath.c %D%/watchpath.h
 COMMON_LIBS = common/libcommon.a $(EVENT_LIBS)

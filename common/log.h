@@ -13,7 +13,7 @@ struct log;
 
 // Writes "name: text\n" to fd. A line that the reader does not take soon is lost.
 struct log *log_create(int fd, const char *name, enum log_level level);
-void log_destroy(struct log *log);
+void log_destroy(struct log *log); // NULL-safe
 void log_set_level(struct log *log, enum log_level level);
 // Lines are {"time":"2026-01-31T12:00:00.123Z","level":"info","program":NAME,"text":TEXT}.
 void log_set_json(struct log *log, bool json);

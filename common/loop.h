@@ -10,7 +10,7 @@ struct event_base;
 // evthread_use_pthreads() comes first, so that libpmix in this process can share
 // libevent.
 struct event_base *loop_create(void);
-void loop_destroy(struct event_base *base);
+void loop_destroy(struct event_base *base); // NULL-safe
 
 // Milliseconds of CLOCK_MONOTONIC; never wall clock.
 uint64_t loop_now_ms(void);

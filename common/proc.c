@@ -310,11 +310,6 @@ static bool descends(const struct entry *all, size_t n, const struct entry *e,
     return false;
 }
 
-size_t proc_descendants(pid_t root, pid_t *pids, size_t max)
-{
-    return proc_descendants_but(root, NULL, 0, pids, max);
-}
-
 size_t proc_descendants_but(pid_t root, const pid_t *keep, size_t nkeep, pid_t *pids,
                             size_t max)
 {

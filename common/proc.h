@@ -43,10 +43,9 @@ struct proc_spec {
 // error here (err->code 126 or 127), not an exit code. Returns the pid or -1.
 pid_t proc_spawn(const struct proc_spec *spec, struct err *err);
 
-// Pids of all descendants of `root` (without it), from /proc: at most `max` are stored;
-// returns how many there are. Zombies are left out.
-size_t proc_descendants(pid_t root, pid_t *pids, size_t max);
-// As above, without those in `keep` and what descends from them.
+// Pids of all descendants of `root` (without it), from /proc, but those in `keep` and what
+// descends from them: at most `max` are stored; returns how many there are. Zombies are left
+// out.
 size_t proc_descendants_but(pid_t root, const pid_t *keep, size_t nkeep, pid_t *pids,
                             size_t max);
 // Send `sig` to every descendant of `root` but those in `keep` and their descendants.

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/fd.h"
 #include "common/loop.h"
 #include "common/mem.h"
 
@@ -104,17 +105,6 @@ void putfile_close(struct putfile *p)
 
 // ---- the new content --------------------------------------------------------------
 
-static int write_all(int fd, const struct buf *text)
-{
-    for (size_t at = 0; at < buf_len(text);) {
-        ssize_t n = write(fd, buf_data(text) + at, buf_len(text) - at);
-        if (n < 0 && errno != EINTR)
-            return -1;
-        at += n > 0 ? (size_t)n : 0;
-    }
-    return 0;
-}
-
 // A file beside the old one, complete and with its mode. The owner is kept where we may.
 static int write_fresh(const struct putfile *p, char *fresh, const struct buf *text)
 {
@@ -122,8 +112,8 @@ static int write_fresh(const struct putfile *p, char *fresh, const struct buf *t
     if (fd < 0)
         return -1;
     if ((fchown(fd, p->st.st_uid, p->st.st_gid) < 0 && errno != EPERM) ||
-        fchmod(fd, p->st.st_mode & 07777) < 0 || write_all(fd, text) < 0 ||
-        fsync(fd) < 0) {
+        fchmod(fd, p->st.st_mode & 07777) < 0 ||
+        fd_write(fd, buf_data(text), buf_len(text)) < 0 || fsync(fd) < 0) {
         int why = errno;
         unlink(fresh);
         errno = why;

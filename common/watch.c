@@ -15,7 +15,7 @@
 enum {
     FILE_MASK = IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF,
     DIR_MASK = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_CLOSE_WRITE |
-               IN_MODIFY | IN_DELETE_SELF,
+               IN_MODIFY | IN_DELETE_SELF | IN_MOVE_SELF,
 };
 
 struct watch_item {
@@ -39,8 +39,7 @@ static bool concerns(const struct watch_item *item, const struct inotify_event *
     if (e->mask & IN_Q_OVERFLOW)
         return true;
     return item->wd == e->wd &&
-           (item->name == NULL || e->len == 0 || strcmp(e->name, item->name) == 0 ||
-            strcmp(e->name, "..data") == 0);
+           (item->name == NULL || e->len == 0 || strcmp(e->name, item->name) == 0);
 }
 
 static void mark(struct watch *w, const struct inotify_event *e)

@@ -25,9 +25,9 @@ struct watch_item *watch_file(struct watch *w, const char *path, watch_fn *fn,
 // A change of a directory's entries or of the files in it; `closed` as above.
 struct watch_item *watch_dir(struct watch *w, const char *path, watch_fn *fn, void *arg,
                              struct err *err);
-// A change of one entry of a directory, or of ..data: a volume of Kubernetes swaps that link,
-// and all that its files name. `closed` is false while somebody may still be writing: true when
-// the last that happened was a close after writing, or a rename to this name.
+// A change of one entry of a directory (a link: of the link itself), or a move of the directory.
+// `closed` is false while somebody may still be writing: true when the last that happened was a
+// close after writing, or a rename to this name. Whole paths: watchpath.h.
 struct watch_item *watch_entry(struct watch *w, const char *dir, const char *name,
                                watch_fn *fn, void *arg, struct err *err);
 // False when the inode is gone: remove the item, and watch what the path names now.

@@ -9,7 +9,7 @@
 struct addrset;
 
 struct addrset *addrset_create(void);
-void addrset_destroy(struct addrset *s);
+void addrset_destroy(struct addrset *s); // NULL-safe
 // Adds the pair (address, port) for `who`. Returns who has it: `who`, or an earlier
 // one. An IPv4-mapped IPv6 address is its IPv4 address. Constant time.
 size_t addrset_add(struct addrset *s, const struct sockaddr_storage *addr, int port,

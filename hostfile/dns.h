@@ -41,7 +41,7 @@ enum {
 struct dns *dns_create(struct event_base *base, const struct strv *servers,
                        struct err *err);
 // Open questions are dropped without a word; also from inside a callback.
-void dns_destroy(struct dns *dns);
+void dns_destroy(struct dns *dns); // NULL-safe
 
 // The answer is borrowed and comes from the loop, never from inside this call. When all
 // servers are silent, the questions that wait for their turn end with this one.

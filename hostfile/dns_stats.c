@@ -1,6 +1,9 @@
 // Counting DNS answers.
 #include "hostfile/dns_stats.h"
 
+#include "common/mem.h"
+#include "common/promtext.h"
+
 const char *dns_stats_label(enum dns_status status)
 {
     static const char *const labels[DNS_STATUSES] = {
@@ -10,6 +13,22 @@ const char *dns_stats_label(enum dns_status status)
         [DNS_TIMEOUT] = "timeout", [DNS_MALFORMED] = "malformed",
     };
     return labels[status];
+}
+
+void dns_stats_metrics(const struct dns_stats *s, const char *prefix, struct buf *out)
+{
+    CLEANUP_FREE char *queries = xasprintf("%s_dns_queries_total", prefix);
+    CLEANUP_FREE char *answers = xasprintf("%s_dns_answers_total", prefix);
+    CLEANUP_FREE char *truncated = xasprintf("%s_dns_truncated_total", prefix);
+    promtext_one(out, queries, PROMTEXT_COUNTER, "Questions sent to DNS servers.",
+                 (double)s->queries);
+    promtext_head(out, answers, PROMTEXT_COUNTER, "What became of them.");
+    for (int i = 0; i < DNS_STATUSES; i++)
+        promtext_sample(out, answers, "status", dns_stats_label(i),
+                        (double)s->answers[i]);
+    promtext_one(out, truncated, PROMTEXT_COUNTER,
+                 "UDP answers that were cut, and asked again over TCP.",
+                 (double)s->truncated);
 }
 
 void dns_stats_add(struct dns_stats *to, const struct dns_stats *more)

@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "common/buf.h"
+
 enum dns_status {
     DNS_OK,
     DNS_NXDOMAIN,    // the name does not exist
@@ -28,6 +30,8 @@ struct dns_stats {
 // "ok", "nxdomain", "nodata", "servfail", "refused", "unreachable", "timeout",
 // "malformed": labels of a metric.
 const char *dns_stats_label(enum dns_status status);
+// Metrics PREFIX_dns_queries_total, ..._answers_total (for each status), ..._truncated_total.
+void dns_stats_metrics(const struct dns_stats *s, const char *prefix, struct buf *out);
 // Adds counters up; the newer good_ms counts.
 void dns_stats_add(struct dns_stats *to, const struct dns_stats *more);
 

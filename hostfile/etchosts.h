@@ -12,7 +12,7 @@ struct etchosts;
 struct etchosts *etchosts_parse(const char *text, size_t len);
 // The file; one that cannot be read counts as empty.
 struct etchosts *etchosts_load(const char *path);
-void etchosts_destroy(struct etchosts *h);
+void etchosts_destroy(struct etchosts *h); // NULL-safe
 
 // The address of a name (without case), NULL when it is not there. Of several the best:
 // not loopback before loopback, then IPv4 before IPv6, then the first. Constant time.

@@ -11,7 +11,7 @@
 #include "common/loop.h"
 #include "common/mem.h"
 #include "common/sha256.h"
-#include "common/watch.h"
+#include "common/watchpath.h"
 #include "hostfile/mark.h"
 #include "hostfile/slurp.h"
 
@@ -22,7 +22,7 @@ enum {
     OPEN_MAX_MS = 5000,   // ... or writes on and on
     SECOND_MS = 10,       // between the two looks at another text
     SECOND_POLL_MS = 200, // ... without inotify
-    MISSING_MS = 500,     // how often a directory that is not there is looked for
+    MISSING_MS = 500,     // how often what is not there on the way is looked for
 };
 
 enum state { FOLLOW_CURRENT, FOLLOW_UNSETTLED, FOLLOW_SEEN };
@@ -33,7 +33,7 @@ struct follow {
     struct event *timer, *soon;
     enum state state;
     uint64_t since;          // of FOLLOW_UNSETTLED
-    struct watch_item *item; // NULL: polling
+    struct watchpath *way;   // to the hostfile; NULL: polling
     char digest[SHA256_HEX]; // of the text that the source was made from
     struct buf text;         // hostfile: as it was taken last
     struct buf seen;         // FOLLOW_SEEN: the other text
@@ -150,6 +150,11 @@ static int read_text(struct follow *f, struct buf *out, struct err *err)
     return 0;
 }
 
+static bool is_watched(const struct follow *f)
+{
+    return f->way != NULL && watchpath_is_live(f->way);
+}
+
 static void enter(struct follow *f, enum state to)
 {
     static const char *const names[] = {"current", "unsettled", "seen"};
@@ -162,7 +167,7 @@ static void enter(struct follow *f, enum state to)
     if (to == FOLLOW_CURRENT)
         loop_timer_disarm(f->soon);
     if (to == FOLLOW_SEEN)
-        loop_timer_arm(f->soon, f->item != NULL ? SECOND_MS : SECOND_POLL_MS);
+        loop_timer_arm(f->soon, is_watched(f) ? SECOND_MS : SECOND_POLL_MS);
 }
 
 static void take(struct follow *f, struct buf *now, struct err *err)
@@ -202,14 +207,9 @@ static void on_soon(int fd, short what, void *arg)
     look(arg);
 }
 
-static bool is_watched(const struct follow *f)
-{
-    return f->item != NULL && watch_is_live(f->item);
-}
-
 static uint64_t interval(const struct follow *f)
 {
-    bool missing = is_hostfile(f) && f->conf.watch != NULL && !is_watched(f);
+    bool missing = f->way != NULL && !f->polls && !is_watched(f);
     return missing && f->conf.interval_ms > MISSING_MS ? MISSING_MS
                                                        : f->conf.interval_ms;
 }
@@ -218,7 +218,7 @@ static void on_change(void *arg, bool closed)
 {
     struct follow *f = arg;
     uint64_t now = loop_now_ms();
-    if (!is_watched(f)) // the directory is gone
+    if (!is_watched(f)) // a directory is gone
         loop_timer_arm(f->timer, interval(f));
     if (f->state != FOLLOW_UNSETTLED)
         f->since = now;
@@ -231,20 +231,13 @@ static void on_change(void *arg, bool closed)
 
 // ---- watching ---------------------------------------------------------------------
 
-// The directory may be another one by now, or there at last.
+// What the path leads to may be there at last.
 static void watch_again(struct follow *f)
 {
     ERR_AUTO err = ERR_INIT;
-    if (f->conf.watch == NULL || is_watched(f))
+    if (f->way == NULL || watchpath_renew(f->way, &err) == 0)
         return;
-    watch_remove(f->item);
-    const char *path = f->conf.spec->text, *slash = strrchr(path, '/');
-    CLEANUP_FREE char *dir = slash == NULL   ? xstrdup(".")
-                             : slash == path ? xstrdup("/")
-                                             : xstrndup(path, (size_t)(slash - path));
-    f->item = watch_entry(f->conf.watch, dir, slash != NULL ? slash + 1 : path,
-                          on_change, f, &err);
-    if (f->item == NULL && errno != ENOENT && errno != ENOTDIR && !f->polls) {
+    if (errno != ENOENT && errno != ENOTDIR && !f->polls) {
         f->polls = true;
         log_warn(f->conf.log, "%s; the hostfile is read every %u ms instead",
                  err_text(&err), f->conf.interval_ms);
@@ -290,6 +283,8 @@ struct follow *follow_start(const struct follow_conf *conf, struct err *err)
     f->conf = *conf;
     f->timer = loop_timer(conf->base, on_interval, f);
     f->soon = loop_timer(conf->base, on_soon, f);
+    if (is_hostfile(f) && conf->watch != NULL)
+        f->way = watchpath_create(conf->watch, conf->spec->text, on_change, f);
     int rc = is_hostfile(f) ? read_first(f, err) : 0;
     if (rc == 0)
         rc = restart(f, err);
@@ -337,10 +332,10 @@ void follow_health(const struct follow *f, struct follow_health *out)
         out->age_ms = f->read_ms > 0 ? (int64_t)(loop_now_ms() - f->read_ms) : -1;
 }
 
-void follow_recheck(struct follow *f)
+void follow_recheck(struct follow *f, const char *lost)
 {
     if (f->source != NULL)
-        source_recheck(f->source);
+        source_recheck(f->source, lost);
 }
 
 void follow_hold(struct follow *f)
@@ -357,7 +352,7 @@ void follow_stop(struct follow *f)
 {
     if (f == NULL)
         return;
-    watch_remove(f->item);
+    watchpath_destroy(f->way);
     source_destroy(f->source);
     loop_timer_free(f->timer);
     loop_timer_free(f->soon);

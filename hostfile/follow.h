@@ -1,9 +1,10 @@
 // Follows a source for as long as the program runs: what it says now, and every change.
 //
-// A hostfile is read again when it changed: inotify on its directory (an editor's rename, a
-// write in place, a ConfigMap's swap of ..data), and every interval. Its content is compared,
-// never its time. Names are asked again at least every interval (source.h, poll_ms). What has been good stays when a change is bad or the file is gone: that is logged. What is
-// made of a read comes from that one read.
+// A hostfile is read again when it changed: inotify on its directory and on those of the links
+// that lead to it (an editor's rename, a write in place, a ConfigMap's swap of ..data), and every
+// interval. Its content is compared, never its time. Names are asked again at least every
+// interval (source.h, poll_ms). What has been good stays when a change is bad or the file is
+// gone: that is logged. What is made of a read comes from that one read.
 //
 // A hostfile is
 //   CURRENT    as it was read
@@ -11,7 +12,6 @@
 //              it into place), later when they keep it open
 //   SEEN       it has another text; taken when it still has that at a second look, so that
 //              no half of a text and no mix of two is ever taken
-// A file behind a symbolic link to another directory is looked at every interval only.
 #ifndef MUSTER_HOSTFILE_FOLLOW_H
 #define MUSTER_HOSTFILE_FOLLOW_H
 
@@ -40,8 +40,8 @@ struct follow_conf {
 struct follow *follow_start(const struct follow_conf *conf, struct err *err);
 // Counters go on when the source is started again.
 void follow_status(const struct follow *f, struct source_status *out);
-// Ask for names again soon (source_recheck); literals stay.
-void follow_recheck(struct follow *f);
+// As source_recheck().
+void follow_recheck(struct follow *f, const char *lost);
 // From now on what has been good stays, whatever becomes of the source.
 void follow_hold(struct follow *f);
 // SHA-256, in hexadecimal, of the content of the hostfile that the members come from; NULL:

@@ -64,7 +64,7 @@ struct gather_words {
 
 // `file` and `rules` are borrowed.
 struct gather *gather_create(const char *file, const struct gather_rules *rules);
-void gather_destroy(struct gather *g);
+void gather_destroy(struct gather *g); // NULL-safe
 // Where warnings of textlines go.
 struct strv *gather_warnings(struct gather *g);
 // Collects the words that name words->name, from now on.

@@ -24,6 +24,7 @@ struct kin {
     bool heard;     // there was an answer
     unsigned gone;  // answers in a row: no such Service
     size_t probe;   // where the next probes begin
+    size_t turn;    // who is next in kin_turn()
     unsigned apart; // rounds until the Service is tried again, 0: the names are its own
 };
 
@@ -71,6 +72,12 @@ size_t kin_size(const struct kin *k)
 size_t kin_member(const struct kin *k, size_t i)
 {
     return k->v[i].member;
+}
+
+size_t kin_turn(struct kin *k)
+{
+    k->turn = k->turn < k->n ? k->turn : 0;
+    return k->v[k->turn++].member;
 }
 
 void kin_plan_free(struct kin_plan *plan)

@@ -48,6 +48,9 @@ void kin_add(struct kin *k, size_t member, const char *name);
 size_t kin_size(const struct kin *k);
 size_t kin_member(const struct kin *k, size_t i);
 
+// Each member once, in turn.
+size_t kin_turn(struct kin *k);
+
 // The Service has these addresses / has none. The plan is added to.
 void kin_listed(struct kin *k, const struct sockaddr_storage *addr, size_t n,
                 const struct kin_view *view, struct kin_plan *plan);

@@ -331,15 +331,3 @@ void members_address(const struct member *m, char *out, size_t size)
         inet_ntop(AF_INET6, &a->sin6_addr, out, (socklen_t)size);
     }
 }
-
-socklen_t members_sockaddr(const struct member *m, struct sockaddr_storage *out)
-{
-    uint16_t port = htons((uint16_t)(m->port > 0 ? m->port : MEMBERS_DEFAULT_PORT));
-    *out = m->addr;
-    if (m->addr.ss_family == AF_INET6) {
-        ((struct sockaddr_in6 *)(void *)out)->sin6_port = port;
-        return sizeof(struct sockaddr_in6);
-    }
-    ((struct sockaddr_in *)(void *)out)->sin_port = port;
-    return sizeof(struct sockaddr_in);
-}

@@ -76,7 +76,5 @@ bool members_equal(const struct members *a, const struct members *b);
 // The address as a literal without port ("10.1.2.3", "fd00::5"), "" when unresolved.
 void members_address(const struct member *m, char *out,
                      size_t size); // INET6_ADDRSTRLEN
-// The address with the member's port filled in; returns its length.
-socklen_t members_sockaddr(const struct member *m, struct sockaddr_storage *out);
 
 #endif

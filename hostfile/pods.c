@@ -17,12 +17,14 @@ struct pod {
     char *name;
     struct belief belief[FAMILIES];
     bool there; // in the answer that is being taken
+    bool lost;  // and not asked for since
 };
 
 struct pods {
     struct pod *v; // by name
     size_t n;
     enum pods_family family; // of the newest report
+    size_t turn;             // who is next in pods_turn()
 };
 
 struct pods *pods_create(void)
@@ -66,15 +68,21 @@ static int by_name_and_address(const void *x, const void *y)
     return order != 0 ? order : addrset_compare(a->addr, b->addr);
 }
 
+// Among the first `n`.
+static struct pod *find(const struct pods *p, const char *name, size_t n)
+{
+    struct pod key = {.name = (char *)(uintptr_t)name};
+    return n > 0 ? bsearch(&key, p->v, n, sizeof *p->v, by_name) : NULL;
+}
+
 // Pods of the list that are not known yet; they are found by name afterwards.
 static void add_new(struct pods *p, const struct pods_address *list, size_t n)
 {
     size_t known = p->n;
     for (size_t i = 0; i < n; i++) {
-        struct pod key = {.name = (char *)(uintptr_t)list[i].name};
         if (i > 0 && strcasecmp(list[i].name, list[i - 1].name) == 0)
             continue;
-        if (known > 0 && bsearch(&key, p->v, known, sizeof *p->v, by_name) != NULL)
+        if (find(p, list[i].name, known) != NULL)
             continue;
         p->v = xrealloc(p->v, p->n + 1, sizeof *p->v);
         p->v[p->n++] = (struct pod){.name = xstrdup(list[i].name)};
@@ -101,8 +109,7 @@ static size_t take_one(struct pods *p, enum pods_family family,
 {
     enum { ADDRESSES_MAX = 16 };
     struct sockaddr_storage addr[ADDRESSES_MAX];
-    struct pod key = {.name = (char *)(uintptr_t)list[0].name};
-    struct pod *pod = bsearch(&key, p->v, p->n, sizeof *p->v, by_name);
+    struct pod *pod = find(p, list[0].name, p->n);
     size_t k = 0, kept = 0;
     for (; k < n && strcasecmp(list[k].name, list[0].name) == 0; k++)
         if (kept < ADDRESSES_MAX)
@@ -130,11 +137,13 @@ void pods_take(struct pods *p, enum pods_family family, struct pods_address *lis
     drop_gone(p);
 }
 
-void pods_avoid(struct pods *p)
+void pods_avoid(struct pods *p, const char *name)
 {
-    for (size_t i = 0; i < p->n; i++)
-        for (int f = 0; f < FAMILIES; f++)
-            belief_avoid(&p->v[i].belief[f]);
+    struct pod *pod = find(p, name, p->n);
+    for (int f = 0; pod != NULL && f < FAMILIES; f++)
+        belief_avoid(&pod->belief[f]);
+    if (pod != NULL)
+        pod->lost = true;
 }
 
 bool pods_doubt(const struct pods *p)
@@ -146,14 +155,23 @@ bool pods_doubt(const struct pods *p)
     return false;
 }
 
-const char *pods_missed(const struct pods *p, size_t *at)
+const char *pods_missed(struct pods *p, size_t *at)
 {
     while (*at < p->n) {
-        const struct pod *pod = &p->v[(*at)++];
-        if (pod->belief[PODS_IPV4].misses > 0 || pod->belief[PODS_IPV6].misses > 0)
+        struct pod *pod = &p->v[(*at)++];
+        bool lost = pod->lost;
+        pod->lost = false;
+        if (lost || pod->belief[PODS_IPV4].misses > 0 ||
+            pod->belief[PODS_IPV6].misses > 0)
             return pod->name;
     }
     return NULL;
+}
+
+const char *pods_turn(struct pods *p)
+{
+    p->turn = p->turn < p->n ? p->turn : 0;
+    return p->n > 0 ? p->v[p->turn++].name : NULL;
 }
 
 // ---- as members ---------------------------------------------------------------------

@@ -27,13 +27,16 @@ void pods_destroy(struct pods *p); // NULL-safe
 // `list` is sorted.
 void pods_take(struct pods *p, enum pods_family family, struct pods_address *list,
                size_t n);
-// One of them was lost, see belief_avoid().
-void pods_avoid(struct pods *p);
+// That one was lost, see belief_avoid(): it is asked for.
+void pods_avoid(struct pods *p, const char *name);
 // Some of them are in doubt.
 bool pods_doubt(const struct pods *p);
-// The name of a pod that the newest answer did not list, from number *at on, which moves
-// behind it. NULL: there is none. Borrowed.
-const char *pods_missed(const struct pods *p, size_t *at);
+// The name of a pod that has to be asked for, from number *at on, which moves behind it: the
+// newest answer did not list it, or it was lost since it was asked for last. NULL: there is
+// none. Borrowed.
+const char *pods_missed(struct pods *p, size_t *at);
+// Each pod once, in turn; NULL: there is none. Borrowed.
+const char *pods_turn(struct pods *p);
 // The family of the addresses; members in natural order, with `slots`; a finding goes to
 // the warnings, behind "WHAT: ".
 enum pods_family pods_members(struct pods *p, int slots, const char *what,

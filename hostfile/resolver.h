@@ -52,7 +52,7 @@ struct resolver *resolver_create(struct event_base *base,
                                  const struct resolver_config *config, struct err *err);
 // Open questions are dropped without a word; not from inside a callback of
 // resolver_ask() that is still on the stack.
-void resolver_destroy(struct resolver *r);
+void resolver_destroy(struct resolver *r); // NULL-safe
 
 // False when resolv.conf names no server (then only /etc/hosts and literals help).
 bool resolver_has_dns(const struct resolver *r);

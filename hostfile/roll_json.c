@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/jsonpack.h"
 #include "common/mem.h"
 
 enum { BEAT_LEN = ROLL_LEASE_ID_LEN + 43 };
@@ -54,10 +55,10 @@ static json_t *member_object(const struct roll_member *m)
     char life[2 * ROLL_INCARNATION_BYTES + 1] = "";
     if (m->present)
         hex(m->incarnation, ROLL_INCARNATION_BYTES, life);
-    return json_pack("{s:s, s:s, s:i, s:o, s:s}", "name", m->name, "address",
-                     m->address, "port", m->port, "slots",
-                     m->slots >= 0 ? json_integer(m->slots) : json_null(),
-                     "incarnation", life);
+    return jsonpack("{s:s, s:s, s:i, s:o, s:s}", "name", m->name, "address", m->address,
+                    "port", m->port, "slots",
+                    m->slots >= 0 ? json_integer(m->slots) : json_null(), "incarnation",
+                    life);
 }
 
 void roll_json_write(const struct roll *r, const struct roll_lease *lease,
@@ -67,14 +68,14 @@ void roll_json_write(const struct roll *r, const struct roll_lease *lease,
     for (uint32_t i = 0; i < r->nmembers; i++)
         json_array_append_new(members, member_object(&r->members[i]));
     for (uint32_t i = 0; i < r->npositions; i++)
-        json_array_append_new(positions, json_pack("{s:I, s:I}", "member",
-                                                   (json_int_t)r->positions[i], "slots",
-                                                   (json_int_t)r->slots[i]));
-    append(out, json_pack("{s:s, s:I, s:I, s:{s:s, s:I}, s:b, s:o, s:o}", "job",
-                          r->job_key, "term", (json_int_t)r->term, "generation",
-                          (json_int_t)r->generation, "lease", "id", lease->id, "ms",
-                          (json_int_t)lease->ms, "pods", r->pods, "members", members,
-                          "positions", positions));
+        json_array_append_new(positions, jsonpack("{s:I, s:I}", "member",
+                                                  (json_int_t)r->positions[i], "slots",
+                                                  (json_int_t)r->slots[i]));
+    append(out, jsonpack("{s:s, s:I, s:I, s:{s:s, s:I}, s:b, s:o, s:o}", "job",
+                         r->job_key, "term", (json_int_t)r->term, "generation",
+                         (json_int_t)r->generation, "lease", "id", lease->id, "ms",
+                         (json_int_t)lease->ms, "pods", r->pods, "members", members,
+                         "positions", positions));
 }
 
 static int read_member(json_t *object, struct roll_member *m, struct err *err)
@@ -213,8 +214,8 @@ void roll_applied_write(const struct roll_applied *a, struct buf *out)
 {
     CLEANUP_FREE char *error = printable(a->error);
     append(out,
-           json_pack("{s:s, s:I, s:I, s:s}", "job", a->job, "term", (json_int_t)a->term,
-                     "generation", (json_int_t)a->generation, "error", error));
+           jsonpack("{s:s, s:I, s:I, s:s}", "job", a->job, "term", (json_int_t)a->term,
+                    "generation", (json_int_t)a->generation, "error", error));
 }
 
 int roll_applied_read(const char *text, size_t len, struct roll_applied *a)

@@ -71,7 +71,8 @@ void source_trouble(struct source_env *env, const char *why)
     env->trouble = why != NULL ? xstrdup(why) : NULL;
 }
 
-uint64_t source_jitter(uint64_t lo, uint64_t hi)
+// A random number from lo to hi.
+static uint64_t jitter(uint64_t lo, uint64_t hi)
 {
     uint32_t r;
     evutil_secure_rng_get_bytes(&r, sizeof r);
@@ -105,7 +106,7 @@ uint64_t source_pace_poll(const struct source_pace *pace)
     uint64_t hi = pace->poll_ms > 0 ? pace->poll_ms : SOURCE_POLL_MAX_MS;
     uint64_t lo = hi < SOURCE_POLL_MIN_MS ? hi : SOURCE_POLL_MIN_MS;
     uint64_t wait = pace->ttl > 0 ? clamp((uint64_t)pace->ttl * 1000, lo, hi) : hi;
-    return source_jitter(wait * 3 / 4, wait);
+    return jitter(wait * 3 / 4, wait);
 }
 
 uint64_t source_pace_retry(struct source_pace *pace)
@@ -113,13 +114,13 @@ uint64_t source_pace_retry(struct source_pace *pace)
     enum { A_SECOND = 500, DOUBLINGS = 3, PATIENCE = 30 };
     unsigned step = pace->step < DOUBLINGS ? pace->step : DOUBLINGS;
     uint64_t hi = (uint64_t)SOURCE_RETRY_MIN_MS << step;
-    uint64_t wait = source_jitter(step > 0 ? hi / 2 : hi, hi);
+    uint64_t wait = jitter(step > 0 ? hi / 2 : hi, hi);
     uint64_t no = clamp((uint64_t)pace->no_ttl * 1000, 0, SOURCE_RETRY_MAX_MS);
     uint64_t least = pace->questions * 1000 / A_SECOND;
     uint64_t poll = source_pace_poll(pace);
     pace->step++;
     if (wait < no)
-        wait = source_jitter(no * 3 / 4, no);
+        wait = jitter(no * 3 / 4, no);
     if (pace->poll_ms > 0 && (wait > poll || pace->step > PATIENCE))
         wait = poll;
     return wait > least ? wait : least;
@@ -220,12 +221,12 @@ struct source *source_start(struct event_base *base, const struct source_spec *s
     return NULL;
 }
 
-void source_recheck(struct source *s)
+void source_recheck(struct source *s, const char *lost)
 {
     if (s->list != NULL)
-        source_list_recheck(s->list);
+        source_list_recheck(s->list, lost);
     else
-        source_service_recheck(s->service);
+        source_service_recheck(s->service, lost);
 }
 
 void source_status(const struct source *s, struct source_status *out)

@@ -63,9 +63,10 @@ bool source_can_grow(const struct source_spec *spec);
 struct source *source_start(struct event_base *base, const struct source_spec *spec,
                             const struct source_ops *ops, void *arg, struct log *log,
                             struct err *err);
-// Ask everything again soon, addresses that are known too: after a member was lost, its
-// name may have a new one. Literals stay. update() comes when something changed.
-void source_recheck(struct source *s);
+// A member was lost: the address that its name has is of no use, and it may have another one.
+// That name is asked soon, whatever its Service lists. Literals stay; a name that the source
+// has not only makes the next round come soon. update() comes when something changed.
+void source_recheck(struct source *s, const char *lost);
 void source_status(const struct source *s, struct source_status *out);
 void source_destroy(struct source *s); // NULL-safe; also from inside a callback
 

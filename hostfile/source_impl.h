@@ -48,13 +48,15 @@ struct source_pace {
     uint32_t no_ttl;  // of its negative answers, the greatest
     size_t questions; // of this round
 };
+// While all is well each so-manyth round asks one name, all of them in turn, and not their Service:
+// a name can move to an address that its Service lists all the time (two pods change places).
+enum { SOURCE_TURN = 4 };
+
 // A round begins.
 void source_pace_begin(struct source_pace *pace);
 void source_pace_count(struct source_pace *pace, const struct resolver_result *r);
 uint64_t source_pace_retry(struct source_pace *pace);
 uint64_t source_pace_poll(const struct source_pace *pace);
-// A random number of milliseconds from lo to hi.
-uint64_t source_jitter(uint64_t lo, uint64_t hi);
 
 // Fixed names (hostfile, host list, pods, local). Takes `members` over.
 struct source_list;
@@ -63,8 +65,8 @@ struct source_list *source_list_create(struct source_env *env, struct members *m
                                        const struct resolver_config *config,
                                        struct err *err);
 const struct dns_stats *source_list_dns(const struct source_list *l); // NULL: no DNS
-void source_list_recheck(struct source_list *l);
-void source_list_destroy(struct source_list *l);
+void source_list_recheck(struct source_list *l, const char *lost);
+void source_list_destroy(struct source_list *l); // NULL-safe
 
 // A headless Service. `slots` for every member.
 struct source_service;
@@ -73,7 +75,7 @@ struct source_service *source_service_create(struct source_env *env,
                                              const struct resolver_config *config,
                                              struct err *err);
 const struct dns_stats *source_service_dns(const struct source_service *s);
-void source_service_recheck(struct source_service *s);
-void source_service_destroy(struct source_service *s);
+void source_service_recheck(struct source_service *s, const char *lost);
+void source_service_destroy(struct source_service *s); // NULL-safe
 
 #endif

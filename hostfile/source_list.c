@@ -153,6 +153,7 @@ static void finish_round(struct source_list *l)
         publish(l);
     bool changed = l->env->reported && !members_equal(&l->env->last, &l->members);
     size_t open = choose_next(l);
+    l->calm = open == 0;
     l->whole = l->whole || (telling && l->unclear == 0 && open == 0);
     l->pace.step = changed || open == 0 ? 0 : l->pace.step;
     arm_next(l, open);
@@ -184,15 +185,15 @@ const struct dns_stats *source_list_dns(const struct source_list *l)
     return resolver_dns(l->resolver);
 }
 
-void source_list_recheck(struct source_list *l)
+void source_list_recheck(struct source_list *l, const char *lost)
 {
-    for (size_t i = 0; i < l->nitems; i++) {
-        struct item *item = &l->items[i];
-        bool has_choice = item->belief.npast > 0;
+    long member = members_find(&l->members, lost, strlen(lost));
+    struct item *item = member >= 0 ? source_list_item(l, (size_t)member) : NULL;
+    if (item != NULL) {
         belief_avoid(&item->belief);
-        if (item->house == NULL || item->house->quiet || has_choice)
-            item->ask = true;
+        item->ask = true;
     }
+    l->calm = false;
     l->pace.step = 0;
     if (l->pending == 0 && !l->failed && l->nitems > 0)
         arm_sooner(l, source_pace_retry(&l->pace));

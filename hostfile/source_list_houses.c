@@ -83,6 +83,10 @@ static void ask_house(struct house *h, bool poll)
         source_list_ask(&l->items[kin_member(h->kin, i)]);
     if (h->quiet)
         return;
+    if (l->calm && ++h->turns % SOURCE_TURN == 0) {
+        source_list_ask(&l->items[kin_turn(h->kin)]);
+        return;
+    }
     struct resolver_question q = {kin_service(h->kin), true, NAMES_SERVICE, l->family};
     l->pending++;
     resolver_ask(l->resolver, &q, on_service, h);

@@ -24,8 +24,9 @@ struct item {
 struct house {
     struct source_list *list;
     struct kin *kin;
-    char *why;  // its newest failure
-    bool quiet; // it was not asked in this round
+    char *why;      // its newest failure
+    bool quiet;     // it was not asked in this round: each name is
+    unsigned turns; // rounds while all is well
 };
 
 struct source_list {
@@ -48,6 +49,7 @@ struct source_list {
     size_t pending;   // questions of this round without an answer, and one while asking
     char *trouble;    // of this round: the first answer without an address
     bool whole;       // every member had an address once, each its own
+    bool calm;        // nothing was missing or in doubt at the end of the newest round
     bool failed;      // nothing more comes
 };
 

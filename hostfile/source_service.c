@@ -48,6 +48,8 @@ struct source_service {
     struct pods *pods;
     enum pods_family family;
     bool any_named; // reverse lookups work here
+    bool calm;      // nothing was missing or in doubt at the end of the newest round
+    unsigned turns; // rounds while all is well
     struct event *timer;
     struct source_pace pace;
     char *absolute_name; // that has the addresses; NULL: not from DNS
@@ -123,6 +125,7 @@ static void finish_round(struct source_service *s)
         strv_addf(&now.warnings, "%s: %s", s->env->what, s->why);
     bool open =
         s->why != NULL || now.warnings.n > 0 || left_out > 0 || pods_doubt(s->pods);
+    s->calm = !open;
     if (!open || (s->env->reported && !members_equal(&s->env->last, &now)))
         s->pace.step = 0;
     loop_timer_arm(s->timer,
@@ -257,17 +260,21 @@ static void on_forward(void *arg, const struct resolver_result *r)
     end_question(s);
 }
 
+static void ask_pod(struct source_service *s, const char *name)
+{
+    struct resolver_question q = {name, s->absolute, NAMES_POD,
+                                  s->family == PODS_IPV4 ? RESOLVER_IPV4
+                                                         : RESOLVER_IPV6};
+    s->pending++;
+    resolver_ask(s->resolver, &q, on_forward, s);
+}
+
 static void ask_missed(struct source_service *s)
 {
     size_t at = 0, asked = 0;
     const char *name;
-    while (asked++ < MISSED_MAX && (name = pods_missed(s->pods, &at)) != NULL) {
-        struct resolver_question q = {name, s->absolute, NAMES_POD,
-                                      s->family == PODS_IPV4 ? RESOLVER_IPV4
-                                                             : RESOLVER_IPV6};
-        s->pending++;
-        resolver_ask(s->resolver, &q, on_forward, s);
-    }
+    while (asked++ < MISSED_MAX && (name = pods_missed(s->pods, &at)) != NULL)
+        ask_pod(s, name);
 }
 
 static void on_other(void *arg, const struct resolver_result *r)
@@ -320,8 +327,14 @@ static void on_round(int fd, short what, void *arg)
     for (int f = 0; f < FAMILIES; f++)
         s->sides[f].answered = false;
     resolver_reload_hosts(s->resolver);
-    ask(s, s->family == PODS_IPV4 ? RESOLVER_IPV4_FIRST : RESOLVER_IPV6_FIRST,
-        on_addresses);
+    const char *turn = s->calm && s->any_named && ++s->turns % SOURCE_TURN == 0
+                           ? pods_turn(s->pods)
+                           : NULL;
+    if (turn != NULL)
+        ask_pod(s, turn);
+    else
+        ask(s, s->family == PODS_IPV4 ? RESOLVER_IPV4_FIRST : RESOLVER_IPV6_FIRST,
+            on_addresses);
 }
 
 // ---- life -------------------------------------------------------------------------
@@ -331,9 +344,10 @@ const struct dns_stats *source_service_dns(const struct source_service *s)
     return resolver_dns(s->resolver);
 }
 
-void source_service_recheck(struct source_service *s)
+void source_service_recheck(struct source_service *s, const char *lost)
 {
-    pods_avoid(s->pods);
+    pods_avoid(s->pods, lost);
+    s->calm = false;
     s->pace.step = 0;
     if (s->pending == 0)
         loop_timer_arm(s->timer, source_pace_retry(&s->pace));

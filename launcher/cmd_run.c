@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/jsonpack.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
@@ -192,7 +193,7 @@ static int end(struct run *r)
         CLEANUP_FREE char *text = xasprintf("%smuster: %s\n", before, cause);
         std_write(STDERR_FILENO, text, strlen(text), LAST_WORD_MS);
     }
-    json_t *fields = json_pack("{s:i, s:s?}", "code", code, "cause", cause);
+    json_t *fields = jsonpack("{s:i, s:s?}", "code", code, "cause", cause);
     events_write(r->events, "end", fields);
     return code;
 }

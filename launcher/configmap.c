@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/jsonpack.h"
 #include "common/mem.h"
 
 static int fail(const char *file, const char *kind, struct err *err, const char *fmt,
@@ -104,11 +105,9 @@ void configmap_free(struct configmap *c)
 void configmap_patch(const struct configmap *c, const char *text, size_t len,
                      struct buf *out)
 {
-    json_t *patch = json_pack("{s:{s:s},s:{s:s%}}", "metadata", "resourceVersion",
-                              c->version, "data", c->key, text, len);
-    char *bytes = patch != NULL ? json_dumps(patch, JSON_COMPACT) : NULL;
-    if (bytes == NULL)
-        abort(); // memory: the text came out of JSON and is UTF-8
+    json_t *patch = jsonpack("{s:{s:s}, s:{s:o}}", "metadata", "resourceVersion",
+                             c->version, "data", c->key, json_stringn(text, len));
+    char *bytes = json_dumps(patch, JSON_COMPACT);
     buf_printf(out, "%s\n", bytes);
     free(bytes);
     json_decref(patch);

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/jsonpack.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
@@ -90,7 +91,7 @@ static json_t *wall_clock(void)
     gmtime_r(&ts.tv_sec, &tm);
     strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm);
     snprintf(text, sizeof text, "%s.%03ldZ", day, ts.tv_nsec / 1000000);
-    return json_string(text);
+    return jsonpack_text(text);
 }
 
 void events_write(struct events *e, const char *name, json_t *fields)
@@ -103,7 +104,7 @@ void events_write(struct events *e, const char *name, json_t *fields)
     json_object_set_new(line, "time", wall_clock());
     json_object_set_new(line, "t",
                         json_real((double)(loop_now_ms() - e->start_ms) / 1e3));
-    json_object_set_new(line, "event", json_string(name));
+    json_object_set_new(line, "event", jsonpack_text(name));
     if (fields != NULL)
         json_object_update(line, fields);
     json_decref(fields);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/httpd.h"
+#include "common/jsonpack.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
@@ -225,9 +226,9 @@ void job_event(struct job *j, enum job_event ev)
     log_debug(j->conf.log, "job: %s -- %s --> %s", job_state_name(j->state),
               job_event_name(ev), job_state_name(to));
     events_write(j->conf.events, "state",
-                 json_pack("{s:s, s:s, s:s, s:s?}", "from", job_state_name(j->state),
-                           "to", job_state_name(to), "on", job_event_name(ev), "cause",
-                           j->verdict.text));
+                 jsonpack("{s:s, s:s, s:s, s:s?}", "from", job_state_name(j->state),
+                          "to", job_state_name(to), "on", job_event_name(ev), "cause",
+                          j->verdict.text));
     job_stats_state(j->stats, loop_now_ms(), j->state, to, &j->verdict);
     j->state = to;
     j->state_ms = loop_now_ms();

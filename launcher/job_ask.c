@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/httpd.h"
+#include "common/jsonpack.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/promtext.h"
@@ -80,8 +81,8 @@ static char *vacate(struct job *j, uint32_t vertex, const Muster__Ask *ask)
     group_set_why(m, why);
     log_warn(j->conf.log, "member %s: %s", name, why);
     events_write(j->conf.events, now ? "replace" : "drain",
-                 json_pack("{s:s, s:s, s:s}", "member", m->member->name, "address",
-                           m->address, "reason", reason));
+                 jsonpack("{s:s, s:s, s:s}", "member", m->member->name, "address",
+                          m->address, "reason", reason));
     if (!seat->hosts)
         return xasprintf("member %s hosts no rank: nothing is stopped", name);
     if (!job_attempt_lives(j))

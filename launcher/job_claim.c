@@ -10,6 +10,7 @@
 
 #include <event2/event.h>
 
+#include "common/jsonpack.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
@@ -139,8 +140,8 @@ static void reign(struct job *j)
     job_attempt_destroy(j->at);
     j->at = job_attempt_create(j, goes_on ? last->progress->attempt + 1 : 1);
     events_write(j->conf.events, "claimed",
-                 json_pack("{s:s, s:i, s:i}", "job", j->key, "term", (int)j->term,
-                           "attempt", (int)j->at->number));
+                 jsonpack("{s:s, s:i, s:i}", "job", j->key, "term", (int)j->term,
+                          "attempt", (int)j->at->number));
     job_event(j, JOB_EV_CLAIMED);
 }
 
@@ -186,8 +187,8 @@ static void leave_deposed(struct job *j)
         "%u): this one stands down, the ranks are the other's",
         by->host, j->key, by->term, j->term);
     events_write(j->conf.events, "deposed",
-                 json_pack("{s:s, s:i, s:i, s:s}", "job", j->key, "term", (int)j->term,
-                           "by", (int)by->term, "host", by->host));
+                 jsonpack("{s:s, s:i, s:i, s:s}", "job", j->key, "term", (int)j->term,
+                          "by", (int)by->term, "host", by->host));
     leave(j);
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/jsonpack.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
@@ -86,9 +87,9 @@ void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *he
                hello->cpus);
     learn_hostname(j, vertex - 1, hello->hostname);
     events_write(j->conf.events, "attached",
-                 json_pack("{s:s, s:s, s:s, s:i}", "member", m->member->name, "address",
-                           m->address, "hostname", hello->hostname, "cpus",
-                           (int)hello->cpus));
+                 jsonpack("{s:s, s:s, s:s, s:i}", "member", m->member->name, "address",
+                          m->address, "hostname", hello->hostname, "cpus",
+                          (int)hello->cpus));
     if (j->state == JOB_CONNECT)
         connected_if_all(j);
     else
@@ -173,8 +174,8 @@ static void lose_one(struct job *j, uint32_t vertex, const char *why, bool gone,
         job_spares_lost(j, vertex - 1, why);
     job_claim_lost(j, vertex);
     events_write(j->conf.events, "lost",
-                 json_pack("{s:s, s:s, s:s}", "member", m->member->name, "address",
-                           m->address, "why", why));
+                 jsonpack("{s:s, s:s, s:s}", "member", m->member->name, "address",
+                          m->address, "why", why));
     tell_loss(j, vertex - 1, why);
     for (uint32_t r = 0; r < j->at->nranks; r++)
         if (j->at->ranks[r].member + 1 == vertex)
@@ -263,8 +264,8 @@ static void on_broken(void *arg, uint32_t vertex, const struct err *why)
     log_debug(j->conf.log, "member %s: connection lost: %s; it is dialed again",
               m->member->name, err_text(why));
     events_write(j->conf.events, "link-broken",
-                 json_pack("{s:s, s:s, s:s}", "member", m->member->name, "address",
-                           m->address, "why", err_text(why)));
+                 jsonpack("{s:s, s:s, s:s}", "member", m->member->name, "address",
+                          m->address, "why", err_text(why)));
     job_roll_broken(j, vertex);
 }
 
@@ -275,7 +276,7 @@ static void on_resumed(void *arg, uint32_t vertex)
     log_debug(j->conf.log, "member %s: connection is back", m->member->name);
     events_write(
         j->conf.events, "link-resumed",
-        json_pack("{s:s, s:s}", "member", m->member->name, "address", m->address));
+        jsonpack("{s:s, s:s}", "member", m->member->name, "address", m->address));
     job_roll_resumed(j, vertex);
 }
 

@@ -1,6 +1,7 @@
 // Discover: from a source to a group that is whole.
 #include <sys/stat.h>
 
+#include "common/jsonpack.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/watch.h"
@@ -73,9 +74,9 @@ static void on_update(void *arg, const struct members *members)
     cut_to_members(j, &all);
     group_update(&j->group, &all);
     events_write(j->conf.events, "members",
-                 json_pack("{s:i, s:i, s:s?}", "known", (int)j->group.n, "found",
-                           (int)group_found(&j->group), "sha256",
-                           j->follow != NULL ? follow_digest(j->follow) : NULL));
+                 jsonpack("{s:i, s:i, s:s?}", "known", (int)j->group.n, "found",
+                          (int)group_found(&j->group), "sha256",
+                          j->follow != NULL ? follow_digest(j->follow) : NULL));
     tell_warnings(j);
     if (!source_can_grow(&j->opts->source) &&
         (!enough_members(j, &err) || !enough_slots(j, &err))) {

@@ -108,8 +108,8 @@ void job_roll_start(struct job *j);
 void job_roll_end(struct job *j);
 // The source's newest list.
 void job_roll_update(struct job *j, const struct members *now);
-// Ask the source again soon: somebody was lost.
-void job_roll_recheck(struct job *j);
+// Ask the source again soon, for that member first of all: it was lost.
+void job_roll_recheck(struct job *j, uint32_t vertex);
 void job_roll_source(const struct job *j, struct source_status *out);
 // To all agents that are attached; before each PREPARE, and after each change.
 void job_roll_push(struct job *j);

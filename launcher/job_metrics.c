@@ -40,7 +40,7 @@ static void put_restarts(const struct job *j, struct buf *out)
     static const char name[] = "muster_restarts_total";
     promtext_head(out, name, PROMTEXT_COUNTER,
                   "Restarts, by what ended the attempt before.");
-    for (int c = 0; c < VERDICT_ORDER; c++) // of an order there is none
+    for (int c = 0; c < JOB_STATS_CAUSES; c++)
         promtext_sample(out, name, "cause", job_stats_cause(c),
                         (double)job_stats_restarts(j->stats, c));
     put_times("muster_detection_seconds",
@@ -90,15 +90,9 @@ static void put_ranks(const struct job *j, struct buf *out)
 
 static void put_source(const struct job *j, struct buf *out)
 {
-    static const char answers[] = "muster_dns_answers_total";
     struct source_status s;
     job_roll_source(j, &s);
-    promtext_one(out, "muster_dns_queries_total", PROMTEXT_COUNTER,
-                 "Questions sent to DNS servers.", (double)s.dns.queries);
-    promtext_head(out, answers, PROMTEXT_COUNTER, "What became of them.");
-    for (int i = 0; i < DNS_STATUSES; i++)
-        promtext_sample(out, answers, "status", dns_stats_label(i),
-                        (double)s.dns.answers[i]);
+    dns_stats_metrics(&s.dns, "muster", out);
     promtext_one(out, "muster_source_rounds_total", PROMTEXT_COUNTER,
                  "Rounds of questions.", (double)s.rounds);
 }

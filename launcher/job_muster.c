@@ -7,6 +7,7 @@
 
 #include <event2/event.h>
 
+#include "common/jsonpack.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
@@ -161,9 +162,9 @@ static void tell_failure(struct job *j)
     CLEANUP_FREE char *who = buf_steal_str(&text);
     CLEANUP_FREE char *next = next_text(pause_s, n, who);
     events_write(j->conf.events, "attempt-failed",
-                 json_pack("{s:i, s:s, s:i, s:i, s:f}", "attempt", (int)number, "cause",
-                           j->reason, "code", j->reason_code, "vacant", (int)n, "pause",
-                           pause_s));
+                 jsonpack("{s:i, s:s, s:i, s:i, s:f}", "attempt", (int)number, "cause",
+                          j->reason, "code", j->reason_code, "vacant", (int)n, "pause",
+                          pause_s));
     log_warn(j->conf.log, "attempt %u failed: %s; attempt %u %s", number, j->reason,
              number + 1, next);
 }
@@ -205,7 +206,7 @@ void job_muster_next(struct job *j)
     j->printed = 0;
     events_write(
         j->conf.events, "attempt",
-        json_pack("{s:i, s:s}", "attempt", (int)j->at->number, "reason", j->reason));
+        jsonpack("{s:i, s:s}", "attempt", (int)j->at->number, "reason", j->reason));
 }
 
 void job_muster_tell(struct job *j)

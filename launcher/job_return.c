@@ -64,7 +64,7 @@ void job_return_missing(struct job *j, uint32_t vertex, bool final)
     if (final)
         job_return_want(j, vertex);
     else
-        job_roll_recheck(j);
+        job_roll_recheck(j, vertex);
 }
 
 // Its agent ends the ranks after the orphan grace, which counts from when it missed us: not

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/jsonpack.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
@@ -118,9 +119,9 @@ static void tell(struct job *j, uint32_t member, const char *cause,
                  old[0] != '\0' ? old : "nowhere",
                  m->address[0] != '\0' ? m->address : "nowhere");
     events_write(j->conf.events, "roll",
-                 json_pack("{s:I, s:s, s:s, s:s, s:s, s:s}", "generation",
-                           (json_int_t)j->roll->generation, "member", m->name, "cause",
-                           cause, "was", old_name, "old", old, "new", m->address));
+                 jsonpack("{s:I, s:s, s:s, s:s, s:s, s:s}", "generation",
+                          (json_int_t)j->roll->generation, "member", m->name, "cause",
+                          cause, "was", old_name, "old", old, "new", m->address));
 }
 
 static void move(struct job *j, const struct roll_move *to, const char *cause)
@@ -188,7 +189,7 @@ void job_roll_broken(struct job *j, uint32_t vertex)
         return;
     j->upkeep->seen[vertex - 1].broken = true;
     plan_again(j);
-    job_roll_recheck(j);
+    job_roll_recheck(j, vertex);
 }
 
 void job_roll_resumed(struct job *j, uint32_t vertex)
@@ -217,17 +218,20 @@ void job_roll_lost(struct job *j)
         if (j->group.v[i].state == GROUP_LOST)
             j->upkeep->seen[i] = (struct seen){0};
     plan_again(j);
-    job_roll_recheck(j);
+    for (uint32_t i = 0; i < j->roll->nmembers; i++)
+        if (j->group.v[i].state == GROUP_LOST)
+            job_roll_recheck(j, i + 1);
 }
 
 // ---- following ----------------------------------------------------------------
 
-void job_roll_recheck(struct job *j)
+void job_roll_recheck(struct job *j, uint32_t vertex)
 {
+    const char *lost = group_at(&j->group, vertex)->member->name;
     if (j->follow != NULL)
-        follow_recheck(j->follow);
+        follow_recheck(j->follow, lost);
     else if (j->source != NULL)
-        source_recheck(j->source);
+        source_recheck(j->source, lost);
 }
 
 void job_roll_source(const struct job *j, struct source_status *out)

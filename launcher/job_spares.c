@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/jsonpack.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
@@ -170,10 +171,10 @@ static void tell(const struct job *j, uint32_t position, uint32_t from, uint32_t
     CLEANUP_FREE char *ranks = map_ranks_text(&j->map.positions[position]);
     log_warn(j->conf.log, "%s: from member %s to the spare %s", ranks, before, after);
     events_write(j->conf.events, "seat",
-                 json_pack("{s:i, s:i, s:s, s:s}", "attempt", (int)j->at->number + 1,
-                           "position", (int)position, "was",
-                           j->group.v[from].member->name, "member",
-                           j->group.v[to].member->name));
+                 jsonpack("{s:i, s:i, s:s, s:s}", "attempt", (int)j->at->number + 1,
+                          "position", (int)position, "was",
+                          j->group.v[from].member->name, "member",
+                          j->group.v[to].member->name));
 }
 
 void job_spares_take(struct job *j)

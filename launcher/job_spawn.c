@@ -12,6 +12,7 @@
 
 #include <event2/event.h>
 
+#include "common/jsonpack.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
@@ -112,7 +113,7 @@ static void answer(struct job *j, const struct asker *a, const char *nspace,
 static void refuse(struct job *j, const struct asker *a, int code, const char *why)
 {
     CLEANUP_FREE char *who = verdict_rank_text(&a->rank);
-    events_write(j->conf.events, "spawn_failed", json_pack("{s:s}", "why", why));
+    events_write(j->conf.events, "spawn_failed", jsonpack("{s:s}", "why", why));
     if (a->strands) {
         job_fail(j, VERDICT_ERROR, code, "%s cannot spawn: %s", who, why);
         return;
@@ -325,9 +326,9 @@ void job_spawn_started(struct job *j, const struct job_world *world)
     w->state = WORLD_RUNNING;
     loop_timer_disarm(w->bound);
     events_write(j->conf.events, "spawned",
-                 json_pack("{s:i, s:s, s:i, s:i}", "world", (int)w->number, "nspace",
-                           w->nspace, "first", (int)w->first, "ranks",
-                           (int)w->map.ranks));
+                 jsonpack("{s:i, s:s, s:i, s:i}", "world", (int)w->number, "nspace",
+                          w->nspace, "first", (int)w->first, "ranks",
+                          (int)w->map.ranks));
     answer(j, &w->asker, w->nspace, "");
 }
 

@@ -25,7 +25,6 @@ const char *job_stats_cause(enum verdict_strength s)
         [VERDICT_ERROR] = "exit",
         [VERDICT_SIGNAL] = "signal",
         [VERDICT_LOSS] = "loss",
-        [VERDICT_ORDER] = "order",
     };
     return names[s];
 }
@@ -63,7 +62,7 @@ void job_stats_state(struct job_stats *s, uint64_t now_ms, enum job_state from,
         return;
     if (from == JOB_STOP)
         observe(&s->stopping, since_s(s, now_ms));
-    if (to == JOB_MUSTER)
+    if (to == JOB_MUSTER && v->strength != VERDICT_ORDER)
         s->restarts[v->strength]++;
     if (to != JOB_RUN)
         return;

@@ -11,7 +11,7 @@
 struct job_stats;
 
 // A histogram: how many took at most so many seconds (job_stats_bounds), and all of them.
-enum { JOB_STATS_BUCKETS = 10, JOB_STATS_CAUSES = VERDICT_ORDER + 1 };
+enum { JOB_STATS_BUCKETS = 10, JOB_STATS_CAUSES = VERDICT_ORDER };
 
 struct job_stats_times {
     uint64_t within[JOB_STATS_BUCKETS]; // cumulative
@@ -21,7 +21,7 @@ struct job_stats_times {
 
 // Upper bounds in seconds, ascending.
 const double *job_stats_bounds(void);
-// "exit", "signal", "loss", "order": what an attempt ended of, as a label.
+// "exit", "signal", "loss": what a restart follows, as a label. None follows an order.
 const char *job_stats_cause(enum verdict_strength s);
 
 struct job_stats *job_stats_create(void);

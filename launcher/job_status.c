@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/jsonpack.h"
 #include "common/jsontext.h"
 #include "common/loop.h"
 #include "common/mem.h"
@@ -40,16 +41,6 @@ static struct tally *count_ranks(const struct job *j, struct tally *all)
     return by;
 }
 
-static json_t *text(const char *s)
-{
-    BUF_AUTO quoted = BUF_INIT;
-    if (s == NULL)
-        return json_null();
-    jsontext_string(&quoted, s); // what is no UTF-8 becomes some
-    return json_loadb((const char *)buf_data(&quoted), buf_len(&quoted),
-                      JSON_DECODE_ANY, NULL);
-}
-
 static json_t *seconds(uint64_t ms)
 {
     return json_real((double)ms / 1e3);
@@ -64,7 +55,7 @@ static json_t *short_incarnation(const struct job *j, uint32_t member)
     for (int i = 0; i < SHORT_BYTES; i++)
         snprintf(hex + (size_t)2 * i, 3, "%02x",
                  j->roll->members[member].incarnation[i]);
-    return json_string(hex);
+    return jsonpack_text(hex);
 }
 
 static const char *member_state(const struct job *j, uint32_t member)
@@ -80,13 +71,13 @@ static json_t *member(const struct job *j, uint32_t i, const struct tally *t)
     const struct group_member *m = &j->group.v[i];
     long position = j->roll != NULL ? roll_position_of(j->roll, i) : -1;
     bool well = strcmp(member_state(j, i), "attached") == 0;
-    return json_pack(
-        "{s:i, s:o, s:o, s:s, s:s, s:o, s:i, s:i, s:i, s:i, s:o}", "member", (int)i,
-        "position", position >= 0 ? json_integer(position) : json_null(), "name",
-        text(m->member->name), "address", m->address, "state", member_state(j, i),
-        "incarnation", short_incarnation(j, i), "ranks", (int)t->ranks, "running",
-        (int)t->running, "ended", (int)t->ended, "agents", (int)m->agents, "why",
-        well ? json_null() : text(m->why));
+    return jsonpack("{s:i, s:o, s:s, s:s, s:s, s:o, s:i, s:i, s:i, s:i, s:s?}",
+                    "member", (int)i, "position",
+                    position >= 0 ? json_integer(position) : json_null(), "name",
+                    m->member->name, "address", m->address, "state", member_state(j, i),
+                    "incarnation", short_incarnation(j, i), "ranks", (int)t->ranks,
+                    "running", (int)t->running, "ended", (int)t->ended, "agents",
+                    (int)m->agents, "why", well ? NULL : m->why);
 }
 
 static json_t *members(const struct job *j, const struct tally *by)
@@ -102,8 +93,8 @@ static json_t *source(const struct job *j)
     struct source_status s;
     CLEANUP_FREE char *what = source_describe(&j->opts->source);
     job_roll_source(j, &s);
-    return json_pack("{s:o, s:o}", "text", text(what), "last_error",
-                     s.last_error[0] != '\0' ? text(s.last_error) : json_null());
+    return jsonpack("{s:s, s:s?}", "text", what, "last_error",
+                    s.last_error[0] != '\0' ? s.last_error : NULL);
 }
 
 static json_t *waiting(const struct job *j)
@@ -111,8 +102,8 @@ static json_t *waiting(const struct job *j)
     CLEANUP_FREE char *what = job_wait_text(j);
     if (what == NULL)
         return json_null();
-    return json_pack("{s:o, s:o}", "for", text(what), "seconds",
-                     seconds(loop_now_ms() - j->state_ms));
+    return jsonpack("{s:s, s:o}", "for", what, "seconds",
+                    seconds(loop_now_ms() - j->state_ms));
 }
 
 static json_t *history(const struct job *j)
@@ -120,7 +111,7 @@ static json_t *history(const struct job *j)
     json_t *list = json_array();
     size_t from = j->history.n > HISTORY_SHOWN ? j->history.n - HISTORY_SHOWN : 0;
     for (size_t i = from; i < j->history.n; i++)
-        json_array_append_new(list, text(j->history.v[i]));
+        json_array_append_new(list, jsonpack_text(j->history.v[i]));
     return list;
 }
 
@@ -130,8 +121,8 @@ void job_status(const struct job *j, struct buf *out)
     CLEANUP_FREE struct tally *by = count_ranks(j, &all);
     uint64_t now = loop_now_ms();
     uint32_t n = j->group.n, attempt = j->at != NULL ? j->at->number : 0;
-    json_t *o = json_pack(
-        "{s:s, s:s, s:s, s:o, s:o, s:i, s:i, s:s, s:{s:i, s:i, s:i}, s:o, s:o, s:o, "
+    json_t *o = jsonpack(
+        "{s:s, s:s, s:s, s:o, s:o, s:i, s:i, s:s, s:{s:i, s:i, s:i}, s:o, s:s?, s:s?, "
         "s:o, s:o, s:o, s:i}",
         "job", j->key, "version", MUSTER_VERSION, "state", job_state_name(j->state),
         "since", seconds(now - j->state_ms), "uptime", seconds(now - j->begun_ms),
@@ -139,8 +130,8 @@ void job_status(const struct job *j, struct buf *out)
         "on_failure",
         j->opts->policy.on_failure == POLICY_RESTART ? "restart" : "abort", "ranks",
         "total", (int)all.ranks, "started", (int)(all.running + all.ended), "ended",
-        (int)all.ended, "waiting", waiting(j), "cause", text(j->verdict.text), "reason",
-        text(j->reason), "history", history(j), "source", source(j), "members",
+        (int)all.ended, "waiting", waiting(j), "cause", j->verdict.text, "reason",
+        j->reason, "history", history(j), "source", source(j), "members",
         members(j, by), "left_out", n > MEMBERS_SHOWN ? (int)(n - MEMBERS_SHOWN) : 0);
     CLEANUP_FREE char *json = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(10));
     json_decref(o);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "common/jsonpack.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "launcher/input.h"
@@ -88,9 +89,9 @@ static void on_exited(struct job *j, const struct frame *f)
     rank->idle_exit = m->status == 0 && !m->pmix_connected;
     struct verdict_rank t = job_rank_text(j, m->rank);
     events_write(j->conf.events, "exited",
-                 json_pack("{s:i, s:i, s:s, s:i, s:i}", "attempt", (int)j->at->number,
-                           "rank", (int)m->rank, "member", t.member, "pid", (int)m->pid,
-                           "status", (int)m->status));
+                 jsonpack("{s:i, s:i, s:s, s:i, s:i}", "attempt", (int)j->at->number,
+                          "rank", (int)m->rank, "member", t.member, "pid", (int)m->pid,
+                          "status", (int)m->status));
     bool bad = m->status != 0 || (m->pmix_connected && !m->pmix_finalized);
     if (job_attempt_lives(j) && bad)
         job_notify_ended(j, m->rank,
@@ -188,9 +189,9 @@ static void on_started(struct job *j, const struct frame *f, struct group_member
         j->at->ranks[rank].pid = msg->ranks[i]->pid;
         j->at->ranks[rank].started = true;
         events_write(j->conf.events, "started",
-                     json_pack("{s:i, s:i, s:s, s:i}", "attempt", (int)j->at->number,
-                               "rank", (int)rank, "member", m->member->name, "pid",
-                               (int)msg->ranks[i]->pid));
+                     jsonpack("{s:i, s:i, s:s, s:i}", "attempt", (int)j->at->number,
+                              "rank", (int)rank, "member", m->member->name, "pid",
+                              (int)msg->ranks[i]->pid));
         if (j->at->ranks[rank].world != NULL)
             job_spawn_started(j, j->at->ranks[rank].world);
     }
@@ -220,8 +221,8 @@ static void on_stopped(struct job *j, const struct frame *f, struct group_member
                  "node needs a look",
                  name, msg->leftovers[i]);
     events_write(j->conf.events, "stopped",
-                 json_pack("{s:s, s:i, s:s}", "member", m->member->name, "leftovers",
-                           (int)msg->n_leftovers, "why", msg->why));
+                 jsonpack("{s:s, s:i, s:s}", "member", m->member->name, "leftovers",
+                          (int)msg->n_leftovers, "why", msg->why));
     seat->leaves = msg->leaves || seat->replaced;
     if (msg->leaves)
         group_set_why(m, msg->why);

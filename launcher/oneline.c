@@ -1,9 +1,9 @@
 // The first line of a text, cut where a character ends.
 #include "launcher/oneline.h"
 
-#include <jansson.h>
 #include <string.h>
 
+#include "common/jsontext.h"
 #include "common/mem.h"
 
 char *oneline(const char *text, size_t max)
@@ -13,12 +13,11 @@ char *oneline(const char *text, size_t max)
     while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
         n--;
     char *s = xstrndup(text, n);
-    json_t *valid = json_string(s);
+    bool valid = jsontext_is_utf8(s);
     for (char *p = s; *p != '\0'; p++)
         if ((unsigned char)*p < 0x20 || *p == 0x7f)
             *p = ' ';
-        else if (valid == NULL && (unsigned char)*p >= 0x80)
+        else if (!valid && (unsigned char)*p >= 0x80)
             *p = '?';
-    json_decref(valid);
     return s;
 }

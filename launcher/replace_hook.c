@@ -6,6 +6,7 @@
 #include <utlist.h>
 
 #include "common/child.h"
+#include "common/jsonpack.h"
 #include "common/mem.h"
 #include "common/strv.h"
 #include "launcher/events.h"
@@ -39,7 +40,7 @@ static void waiting_free(struct waiting *w)
 static void tell(const struct replace_hook *h, const char *member, const char *how)
 {
     events_write(h->conf.events, "replace-hook",
-                 json_pack("{s:s, s:s}", "member", member, "how", how));
+                 jsonpack("{s:s, s:s}", "member", member, "how", how));
 }
 
 static void failed(const struct replace_hook *h, const char *member, const char *why)

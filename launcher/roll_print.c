@@ -4,6 +4,8 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "common/jsonpack.h"
+
 void roll_print_table(const struct members *m, FILE *out)
 {
     int width = (int)strlen("MEMBER");
@@ -31,19 +33,14 @@ static json_t *count_or_null(int n)
     return n >= 0 ? json_integer(n) : json_null();
 }
 
-static json_t *text_or_null(const char *s)
-{
-    return s != NULL && s[0] != '\0' ? json_string(s) : json_null();
-}
-
 static json_t *member_json(const struct member *m)
 {
     char at[INET6_ADDRSTRLEN];
     members_address(m, at, sizeof at);
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "name", m->name, "slots",
-                     count_or_null(m->slots), "max_slots", count_or_null(m->max_slots),
-                     "user", text_or_null(m->user), "port", count_or_null(m->port),
-                     "address", text_or_null(at), "why", text_or_null(m->why));
+    return jsonpack("{s:s, s:o, s:o, s:s?, s:o, s:s?, s:s?}", "name", m->name, "slots",
+                    count_or_null(m->slots), "max_slots", count_or_null(m->max_slots),
+                    "user", m->user, "port", count_or_null(m->port), "address",
+                    at[0] != '\0' ? at : NULL, "why", m->why);
 }
 
 void roll_print_json(const struct members *m, json_t *source, FILE *out)
@@ -52,9 +49,9 @@ void roll_print_json(const struct members *m, json_t *source, FILE *out)
     for (size_t i = 0; i < m->n; i++)
         json_array_append_new(members, member_json(&m->v[i]));
     for (size_t i = 0; i < m->warnings.n; i++)
-        json_array_append_new(warnings, json_string(m->warnings.v[i]));
-    json_t *all = json_pack("{s:o, s:o, s:o}", "members", members, "warnings", warnings,
-                            "source", source);
+        json_array_append_new(warnings, jsonpack_text(m->warnings.v[i]));
+    json_t *all = jsonpack("{s:o, s:o, s:o}", "members", members, "warnings", warnings,
+                           "source", source);
     json_dumpf(all, out, JSON_INDENT(2));
     fputc('\n', out);
     json_decref(all);

@@ -1,6 +1,7 @@
 // The source as JSON.
 #include "launcher/source_json.h"
 
+#include "common/jsonpack.h"
 #include "common/mem.h"
 
 json_t *source_json(const struct source_opts *from)
@@ -12,6 +13,6 @@ json_t *source_json(const struct source_opts *from)
                         : json_null();
     json_t *members =
         from->members > 0 ? json_integer((json_int_t)from->members) : json_null();
-    return json_pack("{s:s, s:o, s:s?, s:s?, s:o}", "text", text, "members", members,
-                     "system", found->system, "why", found->why, "index", index);
+    return jsonpack("{s:s, s:o, s:s?, s:s?, s:o}", "text", text, "members", members,
+                    "system", found->system, "why", found->why, "index", index);
 }

@@ -10,13 +10,16 @@
 
 enum { COLUMNS = 8 };
 
-// Control characters become '?', but for ends of lines in texts of several.
+// Control characters become '?', but for ends of lines in texts of several. The text is UTF-8:
+// those from U+0080 to U+009F, which terminals take as well, have two bytes.
 static void put_safe(struct buf *out, const char *text)
 {
     for (; *text != '\0'; text++) {
         unsigned char c = (unsigned char)*text;
-        bool bad = (c < 0x20 && c != '\n') || c == 0x7f;
+        bool c1 = c == 0xC2 && (unsigned char)text[1] < 0xA0;
+        bool bad = c1 || (c < 0x20 && c != '\n') || c == 0x7f;
         buf_append(out, bad ? "?" : text, 1);
+        text += c1 ? 1 : 0;
     }
 }
 

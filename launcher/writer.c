@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/fd.h"
 #include "common/mem.h"
 
 enum {
@@ -44,18 +45,6 @@ static size_t read_some(int fd, void *p, size_t n)
     return got > 0 ? (size_t)got : 0;
 }
 
-static int write_all(int fd, const uint8_t *p, size_t n)
-{
-    while (n > 0) {
-        ssize_t put = write(fd, p, n);
-        if (put < 0 && errno != EINTR)
-            return -1;
-        p += put > 0 ? put : 0;
-        n -= put > 0 ? (size_t)put : 0;
-    }
-    return 0;
-}
-
 static void tell(int status, uint32_t rank, uint32_t stream, int errnum)
 {
     struct writer_failure f = {.rank = rank, .stream = stream, .errnum = errnum};
@@ -86,7 +75,7 @@ void writer_copy(int in, int file, int status)
             have += n;
             ready = n == 0 ? have : 0;
         }
-        if (ready > 0 && !broken && write_all(file, piece, ready) < 0) {
+        if (ready > 0 && !broken && fd_write(file, piece, ready) < 0) {
             tell(status, 0, 0, errno);
             broken = true;
         }
@@ -120,7 +109,7 @@ static int append(const char *path, bool fresh, const struct buf *data)
 {
     int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (fresh ? O_TRUNC : 0);
     CLEANUP_CLOSE int fd = open(path, flags, 0666);
-    return fd < 0 ? -1 : write_all(fd, buf_data(data), buf_len(data));
+    return fd < 0 ? -1 : fd_write(fd, buf_data(data), buf_len(data));
 }
 
 static void take_frame(struct split *s, const struct writer_head *h,

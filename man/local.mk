@@ -1,6 +1,7 @@
 man_pages_scd = \
 	%D%/muster.1.scd \
 	%D%/muster-hostfile.1.scd \
+	%D%/muster-install.8.scd \
 	%D%/muster-keygen.1.scd \
 	%D%/muster-mpi.7.scd \
 	%D%/muster-replace.1.scd \
@@ -15,6 +16,7 @@ if HAVE_SCDOC
 man_MANS = \
 	%D%/muster.1 \
 	%D%/muster-hostfile.1 \
+	%D%/muster-install.8 \
 	%D%/muster-keygen.1 \
 	%D%/muster-mpi.7 \
 	%D%/muster-replace.1 \

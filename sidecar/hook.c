@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/child.h"
+#include "common/fd.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "sidecar/change.h"
@@ -26,14 +27,9 @@ struct hook {
 static int text_file(const struct buf *text, struct err *err)
 {
     CLEANUP_CLOSE int fd = memfd_create("muster-change", MFD_CLOEXEC);
-    for (size_t at = 0; fd >= 0 && at < buf_len(text);) {
-        ssize_t n = write(fd, buf_data(text) + at, buf_len(text) - at);
-        if (n < 0 && errno != EINTR)
-            break;
-        at += n > 0 ? (size_t)n : 0;
-        if (at == buf_len(text) && lseek(fd, 0, SEEK_SET) == 0)
-            return mem_steal_fd(&fd);
-    }
+    if (fd >= 0 && fd_write(fd, buf_data(text), buf_len(text)) == 0 &&
+        lseek(fd, 0, SEEK_SET) == 0)
+        return mem_steal_fd(&fd);
     err_set_errno(err, errno, "the difference cannot be handed over");
     return -1;
 }

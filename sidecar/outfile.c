@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/fd.h"
 #include "common/mem.h"
 #include "hostfile/slurp.h"
 
@@ -108,13 +109,7 @@ static int write_fresh(const struct outfile *o, const struct buf *text)
         open(o->fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0)
         return -1;
-    for (size_t at = 0; at < buf_len(text);) {
-        ssize_t n = write(fd, buf_data(text) + at, buf_len(text) - at);
-        if (n < 0 && errno != EINTR)
-            return -1;
-        at += n > 0 ? (size_t)n : 0;
-    }
-    return 0;
+    return fd_write(fd, buf_data(text), buf_len(text));
 }
 
 int outfile_put(struct outfile *o, const struct buf *text, struct err *err)

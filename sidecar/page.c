@@ -19,7 +19,8 @@ static int render_alive(const void *arg, struct buf *body)
     return 200;
 }
 
-char *page_not_ready(const struct page *p)
+// NULL: it is ready; else why not. Caller frees.
+static char *not_ready(const struct page *p)
 {
     struct follow_health source = {0};
     struct keep_file f;
@@ -37,7 +38,7 @@ char *page_not_ready(const struct page *p)
 
 static int render_ready(const void *arg, struct buf *body)
 {
-    CLEANUP_FREE char *why = page_not_ready(arg);
+    CLEANUP_FREE char *why = not_ready(arg);
     buf_printf(body, "%s\n", why != NULL ? why : "ok");
     return why != NULL ? 503 : 200;
 }
@@ -101,18 +102,9 @@ static void put_source(const struct page *p, struct buf *out)
 
 static void put_dns(const struct page *p, struct buf *out)
 {
-    static const char answers[] = "muster_sidecar_dns_answers_total";
     struct source_status s;
     follow_status(*p->follow, &s);
-    promtext_one(out, "muster_sidecar_dns_queries_total", PROMTEXT_COUNTER,
-                 "Questions sent to DNS servers.", (double)s.dns.queries);
-    promtext_head(out, answers, PROMTEXT_COUNTER, "What became of them.");
-    for (int i = 0; i < DNS_STATUSES; i++)
-        promtext_sample(out, answers, "status", dns_stats_label(i),
-                        (double)s.dns.answers[i]);
-    promtext_one(out, "muster_sidecar_dns_truncated_total", PROMTEXT_COUNTER,
-                 "UDP answers that were cut, and asked again over TCP.",
-                 (double)s.dns.truncated);
+    dns_stats_metrics(&s.dns, "muster_sidecar", out);
     promtext_one(out, "muster_sidecar_source_rounds_total", PROMTEXT_COUNTER,
                  "Rounds of questions.", (double)s.rounds);
 }
@@ -134,8 +126,9 @@ static void put_hook(const struct page *p, struct buf *out)
                  "The generation that it was told last.", (double)s.generation);
 }
 
-void page_metrics(const struct page *p, struct buf *out)
+static int render_metrics(const void *arg, struct buf *out)
 {
+    const struct page *p = arg;
     promtext_head(out, "muster_sidecar_build_info", PROMTEXT_GAUGE, "Version.");
     promtext_sample(out, "muster_sidecar_build_info", "version", MUSTER_VERSION, 1);
     put_members(p, out);
@@ -148,11 +141,6 @@ void page_metrics(const struct page *p, struct buf *out)
         put_dns(p, out);
     }
     put_hook(p, out);
-}
-
-static int render_metrics(const void *arg, struct buf *body)
-{
-    page_metrics(arg, body);
     return 200;
 }
 

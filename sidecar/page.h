@@ -8,7 +8,6 @@
 
 #include <stdbool.h>
 
-#include "common/buf.h"
 #include "common/err.h"
 
 struct event_base;
@@ -29,9 +28,5 @@ struct page {
 
 struct httpd *page_serve(struct event_base *base, const char *where,
                          const struct page *p, struct log *log, struct err *err);
-
-// NULL: it is ready; else why not. Caller frees.
-char *page_not_ready(const struct page *p);
-void page_metrics(const struct page *p, struct buf *out);
 
 #endif

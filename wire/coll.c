@@ -29,7 +29,7 @@ struct entry {
 };
 
 struct lost_rank {
-    char *nspace; // owned; NULL: every rank of every namespace
+    char *nspace; // owned
     uint32_t rank;
     int32_t status;
     char *why; // owned
@@ -170,18 +170,18 @@ static void fail_early(struct coll_table *t, struct entry *e, int32_t status,
 
 // ---- lost ranks -------------------------------------------------------------
 
+static bool is_rank(const struct lost_rank *l, const char *nspace, uint32_t rank)
+{
+    return l->rank == rank && strcmp(l->nspace, nspace) == 0;
+}
+
 static bool covers(const struct lost_rank *l, const Muster__Proc *p)
 {
-    if (l->nspace == NULL)
-        return true;
-    return strcmp(l->nspace, p->nspace) == 0 &&
-           (p->rank == l->rank || p->rank == COLL_RANK_ALL);
+    return is_rank(l, p->nspace, p->rank == COLL_RANK_ALL ? l->rank : p->rank);
 }
 
 static bool concerns(const struct lost_rank *l, const Muster__Coll *c)
 {
-    if (l->nspace == NULL)
-        return true;
     for (size_t i = 0; i < c->n_procs; i++)
         if (covers(l, c->procs[i]))
             return true;
@@ -206,33 +206,20 @@ static struct entry *find_doomed(const struct coll_table *t, const struct lost_r
     return NULL;
 }
 
-static void add_lost(struct coll_table *t, const char *nspace, uint32_t rank,
-                     int32_t status, const char *why)
-{
-    t->lost = xrealloc(t->lost, t->nlost + 1, sizeof *t->lost);
-    size_t i = t->nlost++;
-    t->lost[i] = (struct lost_rank){.nspace = nspace != NULL ? xstrdup(nspace) : NULL,
-                                    .rank = rank,
-                                    .status = status,
-                                    .why = xstrdup(why)};
-    struct entry *e;
-    while ((e = find_doomed(t, &t->lost[i])) != NULL)
-        fail_early(t, e, status, why);
-}
-
 void coll_fail_rank(struct coll_table *t, const char *nspace, uint32_t rank,
                     int32_t status, const char *why)
 {
-    for (size_t i = 0; i < t->nlost; i++)
-        if (t->lost[i].nspace != NULL && t->lost[i].rank == rank &&
-            strcmp(t->lost[i].nspace, nspace) == 0)
-            return;
-    add_lost(t, nspace, rank, status, why);
-}
-
-void coll_fail_all(struct coll_table *t, int32_t status, const char *why)
-{
-    add_lost(t, NULL, 0, status, why);
+    size_t i = 0;
+    while (i < t->nlost && !is_rank(&t->lost[i], nspace, rank))
+        i++;
+    if (i < t->nlost)
+        return;
+    t->lost = xrealloc(t->lost, t->nlost + 1, sizeof *t->lost);
+    t->lost[t->nlost++] = (struct lost_rank){
+        .nspace = xstrdup(nspace), .rank = rank, .status = status, .why = xstrdup(why)};
+    struct entry *e;
+    while ((e = find_doomed(t, &t->lost[i])) != NULL)
+        fail_early(t, e, status, why);
 }
 
 // ---- parts ------------------------------------------------------------------

@@ -71,8 +71,6 @@ void coll_close(struct coll_table *t, const Muster__Coll *result);
 // not 0; `why` is copied.
 void coll_fail_rank(struct coll_table *t, const char *nspace, uint32_t rank,
                     int32_t status, const char *why);
-// The same for all collectives, open and later.
-void coll_fail_all(struct coll_table *t, int32_t status, const char *why);
 
 // Collectives in the table (failed ones that await late parts included).
 size_t coll_open(const struct coll_table *t);

@@ -30,7 +30,7 @@ struct ssh_key_struct; // libssh's ssh_key is a pointer to it
 // kubelet swaps it. Errors (kind "KEYRING") name the file, its mode and the remedy.
 // Warnings go to log.
 struct keyring *keyring_load(const char *dir, struct log *log, struct err *err);
-void keyring_destroy(struct keyring *ring);
+void keyring_destroy(struct keyring *ring); // NULL-safe
 // The directory to use: `given` (an option), else $MUSTER_KEY_DIR, else
 // /etc/muster/ssh. Caller frees.
 char *keyring_default_dir(const char *given);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/fd.h"
 #include "common/mem.h"
 
 enum { CONFIG_ERROR = 125 };
@@ -45,20 +46,6 @@ static int make_halves(struct halves *h, struct err *err)
     return rc;
 }
 
-static int write_all(int fd, const char *text)
-{
-    for (size_t left = strlen(text); left > 0;) {
-        ssize_t n = write(fd, text, left);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -1;
-        text += n;
-        left -= (size_t)n;
-    }
-    return fsync(fd);
-}
-
 // Whole or not at all: a temporary file takes the name only once it is on the disk, and
 // only if nothing has that name (unless `replace`).
 static int write_file(int dir, const char *name, mode_t mode, const char *text,
@@ -69,9 +56,11 @@ static int write_file(int dir, const char *name, mode_t mode, const char *text,
         openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return -1;
-    int rc = write_all(fd, text) < 0 || fchmod(fd, mode) < 0 ? -1
-             : replace ? renameat(dir, temp, dir, name)
-                       : linkat(dir, temp, dir, name, 0);
+    int rc =
+        fd_write(fd, text, strlen(text)) < 0 || fsync(fd) < 0 || fchmod(fd, mode) < 0
+            ? -1
+        : replace ? renameat(dir, temp, dir, name)
+                  : linkat(dir, temp, dir, name, 0);
     int saved = errno;
     if (rc < 0 || !replace)
         unlinkat(dir, temp, 0);

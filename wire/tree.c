@@ -18,28 +18,6 @@ uint32_t tree_children(const struct tree *t, uint32_t v, uint32_t *first)
     return left < t->fanout ? left : t->fanout;
 }
 
-uint32_t tree_depth(const struct tree *t, uint32_t v)
-{
-    uint32_t depth = 0;
-    for (; v != 0; v = tree_parent(t, v))
-        depth++;
-    return depth;
-}
-
-uint32_t tree_size(const struct tree *t, uint32_t v)
-{
-    // Level by level: the descendants of one level are consecutive.
-    uint64_t first = v, last = v;
-    uint32_t size = 0;
-    while (first < t->vertices) {
-        uint64_t end = last < t->vertices ? last + 1 : t->vertices;
-        size += (uint32_t)(end - first);
-        first = first * t->fanout + 1;
-        last = last * t->fanout + t->fanout;
-    }
-    return size;
-}
-
 int tree_contains(const struct tree *t, uint32_t top, uint32_t v)
 {
     if (v >= t->vertices)

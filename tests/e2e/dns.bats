@@ -133,17 +133,18 @@ print(json.dumps({f"big-{i}": f"10.200.{i // 250}.{i % 250 + 1}" for i in range(
   [ "$(grep -c '^big-' <<<"$output")" = 0 ]
 }
 
-# polls N: the sidecar of this bed has asked for the Service N times more.
-polls() { [ $(($(faultdns_asked '^A train\.default') - polls_from)) -ge "$1" ]; }
-
-# count_polls N: over N polls sets polls and all, the questions in them.
-count_polls() {
-  polls_from=$(faultdns_asked '^A train\.default')
+# count_questions N: until there are N sets all, those that came, and took, in ms.
+count_questions() {
+  local begun
   faultdns_mark
-  wait_for 30 polls "$1"
+  begun=$(ms)
+  wait_for 30 faultdns_heard "$1"
   all=$(($(faultdns_asked) - faultdns_from))
-  polls=$(($(faultdns_asked '^A train\.default') - polls_from))
+  took=$(($(ms) - begun))
 }
+
+# expect_one_a_poll INTERVAL [ASKERS]: which has jitter down to three quarters of it.
+expect_one_a_poll() { [ "$all" -le $((${2:-1} * (took * 4 / 3 / $1 + 1))) ]; }
 
 @test "questions: one a poll for a whole job, one a pod and interval where each asks for itself" {
   agents_up 4
@@ -152,9 +153,9 @@ count_polls() {
     sh -c 'echo up; exec sleep 1009' >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
   job=$!
   wait_for 30 eval '[ "$(grep -c up "$BATS_TEST_TMPDIR/out")" = 4 ]'
-  count_polls 3
-  [ "$all" = "$polls" ]
-  echo "# a job on 4 pods: $all questions in $polls polls" >&3
+  count_questions 5 # TTL: 1 s
+  expect_one_a_poll 1000
+  echo "# a job on 4 pods: $all questions in $took ms, TTL 1000 ms" >&3
   kill "$(pids_of train-0 'muster run' timeout)"
   ends_within 20 "$job"
   # 64 names, as one program follows them, and what a loop over them costs.
@@ -164,26 +165,88 @@ count_polls() {
   "$podbox" exec train-0 -d "$sidecar" --write openmpi:/tmp/hostfile --interval 0.2 \
     --pods 'train-[0-63].train' --slots 1
   wait_for 30 lead test -s /tmp/hostfile
-  count_polls 1 # the end of the first round
-  count_polls 10
-  [ "$all" = "$polls" ]
+  count_questions 1 # the end of the first round
+  count_questions 10
+  expect_one_a_poll 200
   "$podbox" kill train-0
   faultdns_mark
   "$podbox" exec train-1 sh -c 'for i in $(seq 0 63); do getent ahostsv4 train-$i.train; done' >/dev/null
   naive=$(($(faultdns_asked) - faultdns_from))
   [ "$naive" -ge 64 ]
-  echo "# 64 pods: $all questions in $polls polls; a naive loop: $naive in one" >&3
+  echo "# 64 pods: $all questions in $took ms, interval 200 ms; a naive loop: $naive in one" >&3
   # A sidecar in each pod, none of them has a launcher.
   for i in 1 2 3; do
     "$podbox" exec train-$i -d "$sidecar" --write openmpi:/tmp/hostfile --interval 1 \
       --pods 'train-[0-63].train' --slots 1
   done
   for i in 1 2 3; do wait_for 30 "$podbox" exec train-$i test -s /tmp/hostfile; done
-  count_polls 3
-  begun=$(ms)
-  count_polls 9
-  took=$(($(ms) - begun))
+  count_questions 3
+  count_questions 9
   echo "# 3 sidecars alone: $all questions in $took ms, interval 1000 ms" >&3
-  # The interval has jitter down to three quarters of it.
-  [ "$all" -le $((3 * (took / 750 + 1))) ]
+  expect_one_a_poll 1000 3
+}
+
+# files_list POD ADDRESS...: the hostfile of the run directory, in order, and /etc/hosts.
+files_list() {
+  local pod=$1
+  shift
+  [ "$("$podbox" exec "$pod" tail -n +2 /run/muster/hostfile)" = "$(printf '%s slots=1\n' "$@")" ] &&
+    hosts_list "$pod" "$@"
+}
+
+# hosts_list POD ADDRESS...: the members' addresses in /etc/hosts, in any order.
+hosts_list() {
+  [ "$("$podbox" exec "$1" awk '/ train-[0-2]\.train / { print $1 }' /etc/hosts | sort -u)" = \
+    "$(printf '%s\n' "${@:2}" | sort)" ]
+}
+
+# job_says EXPRESSION: it holds for the status `s`, as a pod is told it.
+job_says() {
+  "$podbox" exec train-1 timeout 20 "$muster" status --json |
+    python3 -c "import json, sys; s = json.load(sys.stdin); sys.exit(not ($1))"
+}
+
+ups() { [ "$(grep -cx up "$BATS_TEST_TMPDIR/out")" = "$1" ]; }
+
+@test "a Service hides a pod that is not ready: while its agent answers it stays, also over a restart" {
+  pods_up 3
+  addresses=("$(pb ip train-0)" "$(pb ip train-1)" "$(pb ip train-2)")
+  for i in 0 1 2; do "$podbox" exec train-$i mkdir -p /run/muster; done
+  start_agents 3
+  for i in 0 1 2; do
+    "$podbox" exec train-$i -d "$sidecar" --hosts --write openmpi:/run/muster/hostfile \
+      --interval 0.2 --dns train --members 3 --slots 1
+  done
+  lead timeout 100 "$muster" run --on-failure restart --pods 'train-[0-2].train' --slots 1 --pmi none \
+    --grace 1 sh -c 'echo up; until [ -e /tmp/stop ]; do sleep 0.1; done' >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
+  job=$!
+  wait_for 30 ups 3
+  pb unready train-2
+  wait_for 60 job_says '"train-2" in (s["source"]["last_error"] or "")'
+  job_says '[m["state"] for m in s["members"]] == ["attached"] * 3'
+  for i in 0 1 2; do files_list train-$i "${addresses[@]}"; done
+  kill -KILL "$(pids_of train-1 'until ..-e /tmp/stop')"
+  wait_for 30 ups 6
+  job_says 's["attempt"] == 2 and s["members"][2]["address"] == "'"${addresses[2]}"'"'
+  for i in 0 1 2; do
+    files_list train-$i "${addresses[@]}"
+    "$podbox" exec train-$i touch /tmp/stop
+  done
+  ends_within 20 "$job"
+  [ "$code" = 0 ]
+  # Without a launcher DNS has the word; a hostfile of --members 3 is never shorter.
+  wait_for 30 hosts_list train-0 "${addresses[@]:0:2}"
+  [ "$("$podbox" exec train-0 tail -n +2 /run/muster/hostfile | wc -l)" = 3 ]
+  pb ready train-2
+  wait_for 30 files_list train-0 "${addresses[@]}"
+}
+
+@test "a Service that publishes pods that are not ready shows them from the start" {
+  agents_up 3 --not-ready --publish-not-ready
+  run lead timeout 60 "$muster" run --dns train --members 3 --slots 1 --pmi none hostname
+  [ "$status" = 0 ]
+  [ "$(sort <<<"$output")" = $'train-0\ntrain-1\ntrain-2' ]
+  run lead timeout 30 "$sidecar" --once --write plain:/tmp/hostfile --dns train --members 3
+  [ "$status" = 0 ]
+  [ "$(lead tail -n +2 /tmp/hostfile)" = "$(for i in 0 1 2; do pb ip train-$i; done)" ]
 }

@@ -39,7 +39,12 @@ one_home() {
     one_home 'ares' 'hostfile/dns'
     one_home 'event2/(http|listener|bufferevent|buffer)' 'common/httpd'
     one_home 'pmix' 'agent/pmix'
-    one_home 'jansson' 'launcher/|hostfile/roll'
+    one_home 'jansson' 'launcher/|hostfile/roll|common/jsonpack'
+}
+
+@test "JSON comes out of jsonpack alone: a text that is no UTF-8 loses nothing" {
+    ! grep -rnE --include='*.c' '\bjson_(v?pack(_ex)?|string)\(' "${production[@]}" |
+        grep -v '^common/jsonpack\.c:'
 }
 
 sizes_of() {

@@ -41,7 +41,7 @@ build_for() {
 bundle_of() {
   local dir=$MUSTER_BUILDDIR/$1
   shift
-  "$MUSTER_SRCDIR/tests/roots/bundle" "$MUSTER_BUILDDIR" "$dir" "$@" || return 1
+  "$MUSTER_SRCDIR/contrib/bundle/bundle" "$MUSTER_BUILDDIR" "$dir" "$@" || return 1
   muster=$dir/bin/muster
   musterd=$dir/bin/musterd
 }

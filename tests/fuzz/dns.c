@@ -1,24 +1,12 @@
 // libFuzzer target for DNS replies: the first byte says what was asked for (A, AAAA, PTR),
 // the rest is the reply.
 #include <ares.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/mem.h"
+#include "demand.h"
 #include "hostfile/addrset.h"
 #include "hostfile/dns_parse.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void demand(bool holds, const char *what)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "%s\n", what);
-    abort();
-}
 
 static void check(const struct dns_answer *a, enum dns_type type, bool cut)
 {

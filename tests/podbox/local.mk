@@ -33,4 +33,4 @@ tests_podbox_podbox_SOURCES = \
 	%D%/zone.c %D%/zone.h
 tests_podbox_podbox_LDADD = $(COMMON_LIBS) $(JANSSON_LIBS) -lresolv
 EXTRA_DIST += %D%/FIDELITY.md tests/dns/faultdns.py tests/e2e/helper.bash tests/e2e/podbox.bats \
-	tests/roots/bundle tests/roots/headers tests/roots/make
+	tests/roots/headers tests/roots/make

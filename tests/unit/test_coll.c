@@ -410,21 +410,6 @@ Test(coll, what_was_done_before_the_loss_stays_done, .timeout = 10)
     coll_destroy(v.t);
 }
 
-Test(coll, fail_all_ends_everything_and_what_comes, .timeout = 10)
-{
-    struct vertex v;
-    vertex_init(&v, 2);
-    add(&v, 0, (struct part){0, "a", 0, ALL});
-    add(&v, 1, (struct part){9, "b", 0, ALL});
-    coll_fail_all(v.t, OTHER, "the attempt ends");
-    cr_assert_eq(v.done, 2);
-    cr_assert_str_eq(v.why, "the attempt ends");
-    add(&v, 0, (struct part){0, "c", 0, 2, {0, 1}});
-    cr_assert_eq(v.done, 3);
-    cr_assert_eq(v.status, OTHER);
-    coll_destroy(v.t);
-}
-
 Test(coll, failed_collectives_hold_no_bytes, .timeout = 10)
 {
     struct vertex v = {.contributors = 2};

@@ -201,6 +201,58 @@ static void swapped_as_kubelet_does(bool inotify)
     end(&b, "10.0.0.1;10.0.0.2;10.0.0.3;");
 }
 
+// PATH leads to another place by one rename, as `ln -sfn` does it.
+static void point(const char *path, const char *to)
+{
+    CLEANUP_FREE char *fresh = xasprintf("%s.new", path);
+    cr_assert_eq(symlink(to, fresh), 0);
+    cr_assert_eq(rename(fresh, path), 0);
+}
+
+// A link in the user's directory, one to a directory elsewhere, and a volume there: whatever
+// of these changes is seen.
+static void behind_links(bool inotify)
+{
+    struct bed b;
+    make(&b, inotify);
+    CLEANUP_FREE char *in_volume = b.path;
+    CLEANUP_FREE char *user = xasprintf("%s/user", b.root);
+    CLEANUP_FREE char *other = xasprintf("%s/other", b.root);
+    CLEANUP_FREE char *aside = xasprintf("%s/aside", b.root);
+    CLEANUP_FREE char *file = xasprintf("%s/hostfile", other);
+    CLEANUP_FREE char *current = xasprintf("%s/current", b.root);
+    b.spec.text = b.path = xasprintf("%s/hosts", user);
+    cr_assert(mkdir(b.dir, 0755) == 0 && mkdir(user, 0755) == 0);
+    cr_assert_eq(mkdir(other, 0755), 0);
+    a_volume(&b, "v1", "10.0.0.1\n");
+    put(file, "10.0.0.3\n");
+    point(in_volume, "..data/hostfile");
+    point(current, b.dir);
+    point(b.path, "../current/./hostfile");
+    start(&b);
+    await(&b, "10.0.0.1;");
+    a_volume(&b, "v2", "10.0.0.2\n");
+    await(&b, "10.0.0.2;");
+    point(current, other);
+    await(&b, "10.0.0.3;");
+    put(file, "10.0.0.4\n");
+    await(&b, "10.0.0.4;");
+    // The link itself goes; it leads nowhere; and it is made anew.
+    point(b.path, "hosts");
+    await_complaint(&b);
+    put(file, "10.0.0.5\n");
+    cr_assert_eq(unlink(b.path), 0);
+    cr_assert_eq(symlink(file, b.path), 0);
+    await(&b, "10.0.0.5;");
+    // The directory at the end goes, and another one takes its place.
+    cr_assert_eq(rename(other, aside), 0);
+    await_complaint(&b);
+    cr_assert_eq(mkdir(other, 0755), 0);
+    put(file, "10.0.0.6\n");
+    await(&b, "10.0.0.6;");
+    end(&b, "10.0.0.1;10.0.0.2;10.0.0.3;10.0.0.4;10.0.0.5;10.0.0.6;");
+}
+
 static void with_its_size_and_time_unchanged(bool inotify)
 {
     struct bed b;
@@ -320,6 +372,16 @@ Test(follow_ways, swapped_as_kubelet_does, .timeout = 60)
 Test(follow_polling, swapped_as_kubelet_does, .timeout = 60)
 {
     swapped_as_kubelet_does(false);
+}
+
+Test(follow_ways, behind_links, .timeout = 60)
+{
+    behind_links(true);
+}
+
+Test(follow_polling, behind_links, .timeout = 60)
+{
+    behind_links(false);
 }
 
 Test(follow_ways, with_its_size_and_time_unchanged, .timeout = 60)

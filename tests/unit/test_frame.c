@@ -1,4 +1,4 @@
-// Frame encoding and the incremental parser.
+// Frame encoding, the incremental parser, and bodies.
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -92,4 +92,37 @@ Test(msg, packs_and_unpacks)
     cr_assert_str_eq(out->text, text);
     cr_assert_eq(out->code, 127);
     msg_free(out);
+}
+
+// protobuf-c takes it, and packs it so that it does not take it again.
+Test(msg, a_field_of_number_zero_is_malformed_wherever_it_stands)
+{
+    static const uint8_t zero[] = {0x82, 0x00, 0x00};
+    static const uint8_t in_a_part[] = {0x22, 3, 0x82, 0x00, 0x00};
+    static const uint8_t in_a_list[] = {0x1a, 0, 0x1a, 3, 0x82, 0x00, 0x00};
+    static const uint8_t unknown[] = {0xfa, 0x7f, 0x00};
+    struct {
+        const uint8_t *bytes;
+        size_t len;
+        const ProtobufCMessageDescriptor *type;
+        bool good;
+    } const rows[] = {
+        {zero, sizeof zero, &muster__record__descriptor, false},
+        {in_a_part, sizeof in_a_part, &muster__record__descriptor, false},
+        {in_a_list, sizeof in_a_list, &muster__roll__descriptor, false},
+        {in_a_list, 4 - 2, &muster__roll__descriptor, true},
+        {unknown, sizeof unknown, &muster__record__descriptor, true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ERR_AUTO err = ERR_INIT;
+        struct frame f = {
+            .kind = FRAME_ROLL, .body = rows[i].bytes, .len = rows[i].len};
+        void *m = msg_unpack(&f, rows[i].type, &err);
+        cr_assert_eq(m != NULL, rows[i].good, "row %zu", i);
+        cr_assert(m != NULL || strstr(err.text, "malformed ROLL message") != NULL);
+        void *copy = msg_copy(m);
+        cr_assert_eq(copy != NULL, rows[i].good, "row %zu", i);
+        msg_free(copy);
+        msg_free(m);
+    }
 }

@@ -57,6 +57,12 @@ static struct handoff *make_agent(const struct bed *b)
     return handoff_create(&conf);
 }
 
+static void begin_with_agent(struct bed *b)
+{
+    begin(b);
+    b->agent = make_agent(b);
+}
+
 static void on_lease(void *arg, bool held)
 {
     struct bed *b = arg;
@@ -187,8 +193,7 @@ Test(handoff, a_roll_is_applied_before_a_wait_is_over_and_goes_with_its_job,
      .timeout = 60)
 {
     struct bed b;
-    begin(&b);
-    b.agent = make_agent(&b);
+    begin_with_agent(&b);
     start_sidecar(&b);
     UNTIL(&b, b.held == 0);
     struct handoff_claim *c = handoff_claim_create(b.agent);
@@ -210,8 +215,7 @@ Test(handoff, a_roll_is_applied_before_a_wait_is_over_and_goes_with_its_job,
 Test(handoff, without_a_sidecar_or_a_roll_nothing_is_waited_for, .timeout = 60)
 {
     struct bed b;
-    begin(&b);
-    b.agent = make_agent(&b);
+    begin_with_agent(&b);
     wait_over(&b, NULL);
     cr_assert(b.failure == NULL && b.note == NULL);
     struct handoff_claim *c = handoff_claim_create(b.agent);
@@ -240,8 +244,7 @@ Test(handoff, a_directory_that_is_not_there_is_none, .timeout = 60)
 Test(handoff, a_second_job_is_told_and_owns_after_the_first, .timeout = 60)
 {
     struct bed b;
-    begin(&b);
-    b.agent = make_agent(&b);
+    begin_with_agent(&b);
     start_sidecar(&b);
     struct handoff_claim *first = handoff_claim_create(b.agent);
     struct handoff_claim *second = handoff_claim_create(b.agent);
@@ -262,8 +265,7 @@ Test(handoff, a_reset_within_the_lease_changes_nothing, .timeout = 60)
 {
     struct bed b;
     struct roll_lease before, after;
-    begin(&b);
-    b.agent = make_agent(&b);
+    begin_with_agent(&b);
     struct handoff_claim *c = handoff_claim_create(b.agent);
     send_roll(c, "a", 1, "10.0.0.1");
     roll_destroy(lying(&b, &before));
@@ -282,8 +284,7 @@ Test(handoff, a_reset_within_the_lease_changes_nothing, .timeout = 60)
 Test(handoff, an_orphan_loses_the_files_with_its_lease_and_waits_anew, .timeout = 60)
 {
     struct bed b;
-    begin(&b);
-    b.agent = make_agent(&b);
+    begin_with_agent(&b);
     struct handoff_claim *orphan = handoff_claim_create(b.agent);
     struct handoff_claim *next = handoff_claim_create(b.agent);
     send_roll(orphan, "a", 1, "10.0.0.1");
@@ -303,8 +304,7 @@ static void take_hold_anew(uint64_t generation)
 {
     struct bed b;
     struct roll_lease before, after;
-    begin(&b);
-    b.agent = make_agent(&b);
+    begin_with_agent(&b);
     struct handoff_claim *old = handoff_claim_create(b.agent);
     struct handoff_claim *new = handoff_claim_create(b.agent);
     send_roll(old, "a", 1, "10.0.0.1");
@@ -352,8 +352,7 @@ Test(handoff, a_second_agent_gets_the_files_when_the_first_is_gone, .timeout = 6
 Test(handoff, what_the_sidecar_cannot_write_is_the_waits_failure, .timeout = 60)
 {
     struct bed b;
-    begin(&b);
-    b.agent = make_agent(&b);
+    begin_with_agent(&b);
     start_sidecar(&b);
     struct handoff_claim *c = handoff_claim_create(b.agent);
     send_roll(c, "a", 1, "127.0.0.1"); // each pod's own
@@ -370,8 +369,7 @@ Test(handoff, what_the_sidecar_cannot_write_is_the_waits_failure, .timeout = 60)
 Test(handoff, the_sidecar_sees_the_lease_of_a_killed_agent_run_out, .timeout = 60)
 {
     struct bed b;
-    begin(&b);
-    b.agent = make_agent(&b);
+    begin_with_agent(&b);
     start_sidecar(&b);
     UNTIL(&b, b.held == 0); // it was there before the roll
     struct handoff_claim *c = handoff_claim_create(b.agent);
@@ -401,8 +399,7 @@ Test(handoff, the_sidecar_sees_the_lease_of_a_killed_agent_run_out, .timeout = 6
 Test(handoff, a_sidecar_that_starts_takes_a_roll_that_is_renewed, .timeout = 60)
 {
     struct bed b;
-    begin(&b);
-    b.agent = make_agent(&b);
+    begin_with_agent(&b);
     struct handoff_claim *c = handoff_claim_create(b.agent);
     send_roll(c, "a", 1, "10.0.0.1");
     start_sidecar(&b);

@@ -64,7 +64,7 @@ Test(keeper_end, stop_kills_who_ignores_it_when_the_grace_is_over, .timeout = 60
     cr_assert_geq(loop_now_ms() - begin, 300);
     cr_assert_eq(b.leftovers, 0);
     expect_gone(pids, STUBBORN);
-    cr_assert_eq(proc_descendants(b.keeper, NULL, 0), 0);
+    cr_assert_eq(proc_descendants_but(b.keeper, NULL, 0, NULL, 0), 0);
     cr_assert(b.rank[0].exited); // before STOPPED
     cr_assert_eq(WTERMSIG(b.rank[0].status), SIGKILL);
     cr_assert(b.rank[0].eof[RANK_IO_STDOUT]);
@@ -100,7 +100,7 @@ Test(keeper_end, a_shorter_grace_counts_a_longer_one_does_not, .timeout = 60)
 static bool runs_below(pid_t root, const char *name)
 {
     pid_t pids[16];
-    size_t n = proc_descendants(root, pids, 16);
+    size_t n = proc_descendants_but(root, NULL, 0, pids, 16);
     for (size_t i = 0; i < n && i < 16; i++) {
         char comm[32];
         proc_comm(pids[i], comm, sizeof comm);
@@ -167,7 +167,7 @@ Test(keeper_end, stop_without_ranks_is_answered, .timeout = 60)
 static pid_t highest_descendant(pid_t root)
 {
     pid_t pids[256], top = 0;
-    size_t n = proc_descendants(root, pids, 256);
+    size_t n = proc_descendants_but(root, NULL, 0, pids, 256);
     for (size_t i = 0; i < n && i < 256; i++)
         top = pids[i] > top ? pids[i] : top;
     return top;
@@ -195,7 +195,7 @@ Test(keeper_end, a_chain_of_forks_has_an_end, .timeout = 60)
     bed_stop(&b, 0);
     cr_assert(bed_until(&b, FRAME_STOPPED));
     cr_assert_eq(b.leftovers, 0);
-    cr_assert_eq(proc_descendants(b.keeper, NULL, 0), 0);
+    cr_assert_eq(proc_descendants_but(b.keeper, NULL, 0, NULL, 0), 0);
     cr_assert_eq(bed_end(&b), 0);
 }
 

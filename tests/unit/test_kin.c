@@ -117,6 +117,15 @@ Test(kin, nothing_new_asks_for_nobody_in_any_order)
     kin_destroy(g.kin);
 }
 
+Test(kin, each_has_its_turn)
+{
+    struct group g;
+    start(&g, (int[MEMBERS]){0});
+    for (size_t i = 0; i < 2 * MEMBERS; i++)
+        cr_assert_eq(kin_turn(g.kin), i % MEMBERS);
+    kin_destroy(g.kin);
+}
+
 Test(kin, a_replaced_pod_is_asked_alone)
 {
     struct group g;

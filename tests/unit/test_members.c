@@ -73,22 +73,16 @@ Test(members, a_million_names_are_found_in_linear_time, .timeout = 30)
     }
 }
 
-Test(members, addresses_carry_the_port)
+Test(members, addresses_are_literals)
 {
     MEMBERS_AUTO m = MEMBERS_INIT;
     struct member *one = add(&m, "fd00::5");
-    struct sockaddr_storage to;
     char text[64];
     members_address(one, text, sizeof text);
     cr_assert_str_eq(text, "");
     hostname_literal("fd00::5", 7, &one->addr);
     members_address(one, text, sizeof text);
     cr_assert_str_eq(text, "fd00::5");
-    cr_assert_eq(members_sockaddr(one, &to), sizeof(struct sockaddr_in6));
-    cr_assert_eq(ntohs(((struct sockaddr_in6 *)&to)->sin6_port), MEMBERS_DEFAULT_PORT);
-    one->port = 2222;
-    members_sockaddr(one, &to);
-    cr_assert_eq(ntohs(((struct sockaddr_in6 *)&to)->sin6_port), 2222);
 }
 
 Test(members, localhost_is_renamed_only_among_others)

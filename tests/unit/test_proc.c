@@ -118,13 +118,13 @@ Test(proc, kills_descendants_that_made_sessions_of_their_own, .timeout = 20)
         .path = "/bin/sh", .argv = argv, .envp = environ, .own_group = true};
     pid_t pids[16], pid = proc_spawn(&spec, &err);
     cr_assert_gt(pid, 0);
-    while (proc_descendants(getpid(), pids, 16) < 5)
+    while (proc_descendants_but(getpid(), NULL, 0, pids, 16) < 5)
         poll(NULL, 0, 1);
     do
         proc_kill_but(getpid(), SIGKILL, NULL, 0);
     while (waitpid(-1, NULL, 0) > 0);
     cr_assert_eq(errno, ECHILD);
-    cr_assert_eq(proc_descendants(getpid(), pids, 16), 0);
+    cr_assert_eq(proc_descendants_but(getpid(), NULL, 0, pids, 16), 0);
 }
 
 static void *wait_for_ever(void *arg)
@@ -150,7 +150,7 @@ Test(proc, sees_a_process_whose_main_thread_has_ended, .timeout = 20)
     cr_assert_eq(proc_descendants_but(getpid(), &pid, 1, NULL, 0), 0);
     cr_assert_eq(proc_kill_but(getpid(), SIGKILL, NULL, 0), 1);
     waitpid(pid, NULL, 0);
-    cr_assert_eq(proc_descendants(getpid(), NULL, 0), 0);
+    cr_assert_eq(proc_descendants_but(getpid(), NULL, 0, NULL, 0), 0);
 }
 
 Test(proc, says_how_a_process_ended)

@@ -108,10 +108,10 @@ Test(source, a_recheck_finds_a_replacement, .timeout = 30)
     source_bed_expect_first(&b, "train-0.train=10.0.0.5");
     // The old pod is still listed beside the new one.
     fakedns_add(b.server, "train-0." SOURCE_BED_SERVICE, "A", "10.0.0.9");
-    source_recheck(b.source);
+    source_recheck(b.source, "train-0.train");
     source_bed_await(&b, "train-0.train=10.0.0.9");
     fakedns_remove(b.server, "train-0." SOURCE_BED_SERVICE);
-    source_recheck(b.source);
+    source_recheck(b.source, "train-0.train");
     source_bed_await(&b, "train-0.train!NXDOMAIN (train-0." SOURCE_BED_SERVICE ".)");
     source_bed_stop(&b);
 }
@@ -119,7 +119,7 @@ Test(source, a_recheck_finds_a_replacement, .timeout = 30)
 static void recheck_again(int fd, short what, void *arg)
 {
     struct source_bed *b = arg;
-    source_recheck(b->source);
+    source_recheck(b->source, "train-0.train");
 }
 
 // A round's pause is at least 250 ms.

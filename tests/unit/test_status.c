@@ -28,7 +28,8 @@ static void has(const char *text, const char *part)
 static const char waits[] =
     "{\"job\":\"0a\",\"state\":\"muster\",\"since\":7.26,\"uptime\":400.0,"
     "\"attempt\":1,\"restarts\":0,\"ranks\":{\"total\":4,\"started\":4,\"ended\":3},"
-    "\"waiting\":{\"for\":\"attempt 2 waits for b: \\u001b[2Jreset\",\"seconds\":7.26},"
+    "\"waiting\":{\"for\":\"attempt 2 waits for b: "
+    "\\u001b[2Jreset\\u009b\",\"seconds\":7.26},"
     "\"reason\":\"member b was lost\",\"members\":["
     "{\"position\":0,\"name\":\"a\",\"address\":\"10.0.0.1\",\"state\":\"attached\","
     "\"incarnation\":\"01020304\",\"ranks\":2,\"running\":0,\"ended\":2,\"agents\":1,"
@@ -42,7 +43,7 @@ Test(status_text, names_the_wait_and_every_member)
     CLEANUP_FREE char *t = text_of(waits);
     has(t, "state    muster for 7.3 s, up 7 min\n");
     has(t, "attempt  1, 0 restarts, 4 ranks (4 started, 3 ended)\n");
-    has(t, "waiting  attempt 2 waits for b: ?[2Jreset, for 7.3 s now\n");
+    has(t, "waiting  attempt 2 waits for b: ?[2Jreset?, for 7.3 s now\n");
     has(t, "before   member b was lost\n");
     has(t, "0         a       10.0.0.1  attached  01020304  1       0/2    -\n");
     has(t, "-         bb      -         lost      -         3       1/2    silent\n");
