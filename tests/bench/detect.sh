@@ -92,8 +92,13 @@ one_round() {
   serve "$leaf"
   again
   strike 'silent: noticed' "$broken" 3.5 "$podbox" cut "$cut"
-  strike 'silent: given up, --link-grace 2' "\"event\":\"lost\",\"member\":\"$cut\\." '' true
+  strike 'silent: lost, after that' "\"event\":\"lost\",\"member\":\"$cut\\." '' true
   "$podbox" heal "$cut"
+  again
+  [ $shape = tree ] || return 0
+  # Of links further down the launcher's log has the loss alone: 3.5 s, and --link-grace 2.
+  strike 'silent leaf: lost' "\"event\":\"lost\",\"member\":\"$leaf\\." 5.5 "$podbox" cut "$leaf"
+  "$podbox" heal "$leaf"
   again
 }
 
@@ -118,10 +123,9 @@ report() {
 bench_pods $((pods + 1)) --share "$share"
 for ((i = 0; i < pods; i++)); do serve "train-$i"; done
 for shape in star tree; do
-  options=() cut=$leaf broken="\"event\":\"link-broken\",\"member\":\"$leaf"
+  options=() cut=$leaf broken="\"event\":\"link-broken\",\"member\":\"$leaf\\."
   if [ $shape = tree ]; then
-    # Of links further down the launcher's log has the loss alone.
-    options=(--fanout 2) cut=train-1 broken='"event":"link-broken","member":"train-1'
+    options=(--fanout 2) cut=train-1 broken='"event":"link-broken","member":"train-1\.'
   fi
   start_job "${options[@]}"
   for ((round = 0; round < rounds; round++)); do one_round; done
