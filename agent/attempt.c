@@ -2,7 +2,6 @@
 #include "agent/attempt.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
+#include "wire/graces.h"
 #include "wire/msg.h"
 
 enum { STRAY_PAUSE_MS = 20, STOP_SLACK_MS = 2000 };
@@ -65,14 +65,16 @@ void attempt_rank_said(struct attempt *at, struct attempt_rank *r, bool finalize
     attempt_up(at, FRAME_PMIX_USED, &m.base);
 }
 
-static void report_stopped(struct attempt *at, const struct strv *leftovers)
+void attempt_report_stopped(struct attempt *at, const Muster__Stopped *proof)
 {
     char empty[] = "";
-    Muster__Stopped m = MUSTER__STOPPED__INIT;
+    STRV_AUTO findings = STRV_INIT;
+    Muster__Stopped m = *proof; // shallow
+    attempt_proof(at, &findings);
+    m.n_findings = findings.n;
+    m.findings = findings.v;
     m.why = at->why != NULL ? at->why : empty;
     m.leaves = session_is_stopping(at->session);
-    m.n_leftovers = leftovers->n;
-    m.leftovers = leftovers->v;
     attempt_up(at, FRAME_STOPPED, &m.base);
 }
 
@@ -172,22 +174,25 @@ static void go(struct attempt *at, const struct frame *f)
 
 static void stopped(struct attempt *at, const struct strv *leftovers)
 {
+    Muster__Stopped m = MUSTER__STOPPED__INIT;
     if (at->state == ATTEMPT_STOPPED)
         return;
     attempt_event(at, ATTEMPT_EV_KEEPER_GONE);
-    report_stopped(at, leftovers);
+    m.n_leftovers = leftovers->n;
+    m.leftovers = leftovers->v;
+    attempt_report_stopped(at, &m);
 }
 
-static void stop(struct attempt *at, uint32_t grace_ms)
+static void stop(struct attempt *at, const Muster__Stop *how)
 {
     static const struct strv nobody = STRV_INIT;
     attempt_event(at, ATTEMPT_EV_STOP);
     if (at->state != ATTEMPT_STOPPING)
         return;
     if (at->keeper != NULL) {
-        attempt_keeper_stop(at, grace_ms);
-        loop_timer_arm(at->bound, (uint64_t)grace_ms + KEEPER_KILL_MS +
-                                      KEEPER_DRAIN_MS + STOP_SLACK_MS);
+        attempt_keeper_stop(at, how);
+        loop_timer_arm(at->bound, (uint64_t)how->pre_stop_ms + how->grace_ms +
+                                      KEEPER_KILL_MS + KEEPER_DRAIN_MS + STOP_SLACK_MS);
     } else if (at->strays_left == 0) {
         stopped(at, &nobody); // there never was a keeper
     }
@@ -209,7 +214,7 @@ void attempt_frame(struct attempt *at, const struct frame *f)
     case FRAME_STOP:
         m = msg_unpack(f, &muster__stop__descriptor, NULL);
         if (m != NULL)
-            stop(at, m->grace_ms);
+            stop(at, m);
         msg_free(m);
         break;
     case FRAME_SIGNAL:
@@ -228,11 +233,6 @@ void attempt_frame(struct attempt *at, const struct frame *f)
 uint32_t attempt_number(const struct attempt *at)
 {
     return at->number;
-}
-
-uint32_t attempt_grace_ms(const struct attempt *at)
-{
-    return at->worlds[0]->prepare->grace_ms;
 }
 
 // ---- the end ---------------------------------------------------------------------
@@ -267,12 +267,27 @@ static void on_bound(int fd, short what, void *arg)
     attempt_fail(at, &err);
 }
 
-void attempt_abandon(struct attempt *at, uint32_t grace_ms, const char *why)
+// What a launcher would send; only where ranks may be told.
+static Muster__Stop stop_as(const struct attempt *at, enum attempt_end how)
 {
+    const Muster__Prepare *p = at->worlds[0]->prepare;
+    Muster__Stop m = MUSTER__STOP__INIT;
+    m.grace_ms = how == ATTEMPT_ORPHAN ? graces_term_ms(p->grace_ms) : p->grace_ms;
+    if (how == ATTEMPT_IN_ORDER && at->state == ATTEMPT_RUNNING) {
+        m.pre_stop_signal = p->pre_stop_signal;
+        m.pre_stop_ms = p->pre_stop_ms;
+    }
+    return m;
+}
+
+void attempt_abandon(struct attempt *at, enum attempt_end how, const char *why)
+{
+    Muster__Stop end = stop_as(at, how);
+    bool now = how == ATTEMPT_KILL || end.grace_ms + end.pre_stop_ms == 0;
     if (at->why == NULL)
         at->why = xstrdup(why);
     at->letting_go = true;
-    if (at->keeper == NULL || at->state >= ATTEMPT_STOPPED || grace_ms == 0) {
+    if (at->keeper == NULL || at->state >= ATTEMPT_STOPPED || now) {
         attempt_keeper_let_go(at);
         return;
     }
@@ -280,14 +295,7 @@ void attempt_abandon(struct attempt *at, uint32_t grace_ms, const char *why)
     ERR_AUTO err = ERR_INIT;
     err_set(&err, "%s", at->why);
     attempt_report_failure(at, 0, &err);
-    stop(at, grace_ms);
-}
-
-static int remove_one(const char *path, const struct stat *st, int type,
-                      struct FTW *ftw)
-{
-    remove(path);
-    return 0;
+    stop(at, &end);
 }
 
 void attempt_destroy(struct attempt *at)
@@ -299,8 +307,7 @@ void attempt_destroy(struct attempt *at)
     if (at->pmi_sock >= 0)
         close(at->pmi_sock);
     agent_tell_child(at->keeper_child, NULL, NULL);
-    if (at->tmpdir != NULL)
-        nftw(at->tmpdir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    attempt_proof_clear(at, NULL);
     attempt_roll_end(at);
     modex_destroy(at->modex);
     coll_destroy(at->colls);

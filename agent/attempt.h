@@ -26,8 +26,12 @@ uint32_t attempt_number(const struct attempt *at);
 // A frame from above for this attempt, or from below (collectives).
 void attempt_frame(struct attempt *at, const struct frame *f);
 void attempt_from_child(struct attempt *at, const struct frame *f);
-// Stop by ourselves: orphaned, SIGTERM. Afterwards session_attempt_over() comes.
-void attempt_abandon(struct attempt *at, uint32_t grace_ms, const char *why);
-uint32_t attempt_grace_ms(const struct attempt *at);
+// Stop by ourselves. Afterwards session_attempt_over() comes.
+enum attempt_end {
+    ATTEMPT_KILL,     // SIGKILL at once
+    ATTEMPT_ORPHAN,   // SIGTERM, and a short grace (graces.h)
+    ATTEMPT_IN_ORDER, // as the launcher would: pre-stop signal, SIGTERM, grace
+};
+void attempt_abandon(struct attempt *at, enum attempt_end how, const char *why);
 
 #endif

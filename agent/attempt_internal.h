@@ -41,10 +41,11 @@ struct attempt {
     unsigned strays_left; // rounds of looking for what a killed keeper left
 
     struct chan *pmixd;
-    int64_t oom_kills; // of this container when the first ranks were started
-    char *tmpdir;      // of the PMIx server and the ranks' sessions
-    bool pmix_used;    // a rank has called MPI_Init, over PMIx or PMI-1
-    int pmi_sock;      // takes the ranks' PMI sockets to the keeper; -1: no keeper
+    int64_t oom_kills;    // of this container when the first ranks were started
+    char *tmpdir;         // of the PMIx server and the ranks' sessions; NULL: none
+    uint16_t master_port; // of the first world's rank 0, when that is here; else 0
+    bool pmix_used;       // a rank has called MPI_Init, over PMIx or PMI-1
+    int pmi_sock;         // takes the ranks' PMI sockets to the keeper; -1: no keeper
 
     struct handoff_wait *roll_wait; // for the pod's files; NULL: not any more
     char *roll_note;                // what READY says of them; NULL: nothing
@@ -69,6 +70,8 @@ void attempt_event(struct attempt *at, enum attempt_event ev);
 void attempt_fail(struct attempt *at, const struct err *err);
 // FAILED goes up, the state stays. World 0 is the whole attempt.
 void attempt_report_failure(struct attempt *at, uint32_t world, const struct err *err);
+// STOPPED, with what the keeper says and what this agent finds; once.
+void attempt_report_stopped(struct attempt *at, const Muster__Stopped *proof);
 // How long the state may last; armed by each change of it.
 void attempt_arm_bound(struct attempt *at);
 // A local rank has called MPI_Init or MPI_Finalize.
@@ -98,13 +101,20 @@ bool attempt_hosts(const struct attempt *at);
 int attempt_keeper_start(struct attempt *at, struct err *err);
 void attempt_keeper_spawn(struct attempt *at, struct attempt_world *w,
                           const Muster__Go *go);
-void attempt_keeper_stop(struct attempt *at, uint32_t grace_ms);
+void attempt_keeper_stop(struct attempt *at, const Muster__Stop *stop);
 void attempt_keeper_flush_exits(struct attempt *at);
 void attempt_keeper_let_go(struct attempt *at);
 // It did not answer in time: SIGKILL for it and for all that it leaves.
 void attempt_keeper_kill(struct attempt *at);
 // One round of ending what a keeper that is gone has left; true: another one is due.
 bool attempt_keeper_hunt(struct attempt *at, struct strv *leftovers);
+
+// attempt_proof.c: what is left of an attempt beside its processes.
+// Removes its temporary files; a text for each thing that is left, or stands in the way of
+// the next attempt.
+void attempt_proof(struct attempt *at, struct strv *findings);
+// Only removes them; NULL: nobody is told.
+void attempt_proof_clear(struct attempt *at, struct strv *findings);
 
 // attempt_pmix.c: muster-pmixd and collectives.
 void attempt_pmix_start(struct attempt *at, int fd);

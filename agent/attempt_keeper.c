@@ -99,14 +99,8 @@ static void on_stopped(struct attempt *at, const struct frame *f)
     Muster__Stopped *m = msg_unpack(f, &muster__stopped__descriptor, NULL);
     attempt_keeper_flush_exits(at);
     attempt_event(at, ATTEMPT_EV_STOPPED);
-    if (m != NULL && at->why != NULL) {
-        free(m->why == protobuf_c_empty_string ? NULL : m->why);
-        m->why = xstrdup(at->why);
-    }
     if (m != NULL)
-        m->leaves = session_is_stopping(at->session);
-    if (m != NULL)
-        attempt_up(at, FRAME_STOPPED, &m->base);
+        attempt_report_stopped(at, m);
     msg_free(m);
     if (at->letting_go)
         attempt_keeper_let_go(at);
@@ -330,13 +324,11 @@ void attempt_keeper_spawn(struct attempt *at, struct attempt_world *w,
     msg_free(m);
 }
 
-void attempt_keeper_stop(struct attempt *at, uint32_t grace_ms)
+void attempt_keeper_stop(struct attempt *at, const Muster__Stop *stop)
 {
-    Muster__Stop m = MUSTER__STOP__INIT;
-    m.grace_ms = grace_ms;
     struct frame f = attempt_header(at, FRAME_STOP);
     if (at->keeper != NULL)
-        chan_send_msg(at->keeper, &f, &m.base);
+        chan_send_msg(at->keeper, &f, &stop->base);
 }
 
 void attempt_keeper_let_go(struct attempt *at)

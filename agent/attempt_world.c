@@ -236,6 +236,8 @@ void attempt_world_prepared(struct attempt *at, struct attempt_world *w)
         cannot_prepare(at, w, &err);
         return;
     }
+    if (w->prepare->world == 0)
+        at->master_port = (uint16_t)m.master_port;
     STRV_AUTO warnings = STRV_INIT;
     struct preflight look = {.ranks = local_ranks(w)};
     preflight_look(&look);

@@ -22,7 +22,11 @@
 #include "wire/chan.h"
 #include "wire/msg.h"
 
-enum { PAUSE_MAX_MS = 64, DRAIN_PAUSE_MS = 5 };
+enum {
+    PAUSE_MAX_MS = 64,
+    DRAIN_PAUSE_MS = 5,
+    PMIXD_END_MS = 300, // from its SIGTERM until SIGKILL
+};
 
 struct keeper {
     struct event_base *base;
@@ -30,15 +34,18 @@ struct keeper {
     struct chan *agent;
     struct keeper_send send;
     struct keeper_ranks *ranks;
-    struct event *child, *grace, *look;
+    struct event *child, *look;
+    struct event *grace; // of the pre-stop, of the ranks, of the PMIx server
     enum keeper_state state;
     pid_t pmixd;        // 0: none
-    uint64_t grace_end; // 0: no STOP came
+    Muster__Stop stop;  // the last one
+    uint64_t stop_ms;   // when the first one came; 0: none did
+    uint64_t grace_end; // 0: SIGTERM was not sent
     uint64_t deadline;  // of the killing and of the draining
     unsigned pause;     // ms between two rounds of killing
     size_t left;        // seen by the last round
+    struct keeper_proof proof;
     struct err failure; // for FAILED
-    struct strv leftovers;
 };
 
 static void on_output(void *arg, uint32_t rank, uint32_t stream, const uint8_t *data,
@@ -56,9 +63,27 @@ static void on_taken(void *arg, uint32_t rank, uint32_t bytes)
 
 // ---- states -----------------------------------------------------------------
 
+static void enter_asking(struct keeper *k)
+{
+    keeper_ranks_signal(k->ranks, (int)k->stop.pre_stop_signal);
+    keeper_ranks_signal(k->ranks, SIGCONT);
+    loop_timer_arm(k->grace, k->stop.pre_stop_ms);
+    loop_timer_arm(k->look, 0);
+}
+
+// A later STOP shortens the grace, and never makes it longer.
+static void limit_grace(struct keeper *k)
+{
+    uint64_t now = loop_now_ms(), end = now + k->stop.grace_ms;
+    if (k->grace_end == 0 || end < k->grace_end)
+        k->grace_end = end;
+    loop_timer_arm(k->grace, k->grace_end > now ? k->grace_end - now : 0);
+}
+
 static void enter_ending(struct keeper *k)
 {
     keeper_kin_terminate(k->pmixd);
+    limit_grace(k);
     loop_timer_arm(k->look, 0);
 }
 
@@ -67,6 +92,7 @@ static void enter_killing(struct keeper *k)
     k->deadline = loop_now_ms() + KEEPER_KILL_MS;
     k->pause = 0;
     k->left = 0;
+    k->proof.killed = (uint32_t)keeper_kin_count(k->pmixd);
     loop_timer_disarm(k->grace);
     loop_timer_arm(k->look, 0);
 }
@@ -81,16 +107,19 @@ static void enter_clearing(struct keeper *k)
 static void enter_draining(struct keeper *k)
 {
     k->deadline = loop_now_ms() + KEEPER_DRAIN_MS;
-    loop_timer_disarm(k->grace);
+    k->proof.took_ms = (uint32_t)(loop_now_ms() - k->stop_ms);
+    loop_timer_arm(k->grace, PMIXD_END_MS);
+    if (k->pmixd > 0) // it removes what its ranks have left (pmix_main.c)
+        kill(k->pmixd, SIGTERM);
     keeper_ranks_finish(k->ranks);
     loop_timer_arm(k->look, 0);
 }
 
 static void enter_stopped(struct keeper *k)
 {
-    keeper_send_stopped(&k->send, &k->leftovers);
     if (k->pmixd > 0)
-        kill(k->pmixd, SIGKILL);
+        strv_addf(&k->proof.leftovers, "%d (muster-pmixd)", (int)k->pmixd);
+    keeper_send_stopped(&k->send, &k->proof);
 }
 
 static void enter_over(struct keeper *k)
@@ -101,10 +130,10 @@ static void enter_over(struct keeper *k)
 static void happen(struct keeper *k, enum keeper_event event)
 {
     static void (*const enter[KEEPER_STATES])(struct keeper *) = {
-        [KEEPER_CLEARING] = enter_clearing, [KEEPER_ENDING] = enter_ending,
-        [KEEPER_KILLING] = enter_killing,   [KEEPER_DRAINING] = enter_draining,
-        [KEEPER_STOPPED] = enter_stopped,   [KEEPER_ORPHANED] = enter_killing,
-        [KEEPER_OVER] = enter_over,
+        [KEEPER_CLEARING] = enter_clearing, [KEEPER_ASKING] = enter_asking,
+        [KEEPER_ENDING] = enter_ending,     [KEEPER_KILLING] = enter_killing,
+        [KEEPER_DRAINING] = enter_draining, [KEEPER_STOPPED] = enter_stopped,
+        [KEEPER_ORPHANED] = enter_killing,  [KEEPER_OVER] = enter_over,
     };
     enum keeper_state old = k->state, next = keeper_state_next(old, event);
     if (next == old)
@@ -142,6 +171,18 @@ static size_t reap(struct keeper *k)
     return n;
 }
 
+// With the pre-stop over, the rest of the STOP follows.
+static void end_pre_stop(struct keeper *k)
+{
+    happen(k, k->stop.grace_ms > 0 ? KEEPER_STOP : KEEPER_STOP_NOW);
+}
+
+static void ask_round(struct keeper *k)
+{
+    if (!keeper_ranks_grouped(k->ranks))
+        end_pre_stop(k);
+}
+
 static void end_round(struct keeper *k)
 {
     if (keeper_ranks_running(k->ranks) == 0 && keeper_kin_count(k->pmixd) == 0 &&
@@ -151,13 +192,14 @@ static void end_round(struct keeper *k)
 
 static void give_up(struct keeper *k, pid_t except)
 {
-    if (k->leftovers.n > 0) { // they were told with STOPPED
+    struct strv *names = &k->proof.leftovers;
+    if (names->n > 0) { // they were told with STOPPED
         happen(k, KEEPER_GIVE_UP);
         return;
     }
-    keeper_kin_name(except, &k->leftovers);
-    for (size_t i = 0; i < k->leftovers.n; i++)
-        log_warn(k->log, "outlived SIGKILL: %s", k->leftovers.v[i]);
+    keeper_kin_name(except, names);
+    for (size_t i = 0; i < names->n; i++)
+        log_warn(k->log, "outlived SIGKILL: %s", names->v[i]);
     happen(k, KEEPER_GIVE_UP);
 }
 
@@ -185,7 +227,8 @@ static void kill_round(struct keeper *k)
 // Bulk frames go behind control frames: STOPPED waits until the channel is empty.
 static void drain_round(struct keeper *k)
 {
-    bool drained = keeper_ranks_drained(k->ranks) && chan_pending(k->agent) == 0;
+    bool drained =
+        keeper_ranks_drained(k->ranks) && chan_pending(k->agent) == 0 && k->pmixd == 0;
     if (drained || loop_now_ms() >= k->deadline)
         happen(k, KEEPER_DRAINED);
     else
@@ -196,6 +239,7 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
 {
     struct keeper *k = arg;
     switch (k->state) {
+    case KEEPER_ASKING: ask_round(k); break;
     case KEEPER_ENDING: end_round(k); break;
     case KEEPER_CLEARING:
     case KEEPER_KILLING:
@@ -216,7 +260,13 @@ static void on_child(evutil_socket_t fd, short what, void *arg)
 
 static void on_grace(evutil_socket_t fd, short what, void *arg)
 {
-    happen(arg, KEEPER_GRACE_OVER);
+    struct keeper *k = arg;
+    if (k->state == KEEPER_DRAINING && k->pmixd > 0)
+        kill(k->pmixd, SIGKILL);
+    else if (k->state == KEEPER_ASKING)
+        end_pre_stop(k);
+    else
+        happen(k, KEEPER_GRACE_OVER);
 }
 
 // ---- messages in ------------------------------------------------------------
@@ -260,12 +310,14 @@ static void on_signal(struct keeper *k, const Muster__Signal *m)
 
 static void on_stop(struct keeper *k, const Muster__Stop *m)
 {
-    uint64_t now = loop_now_ms(), end = now + m->grace_ms;
-    if (k->grace_end == 0 || end < k->grace_end)
-        k->grace_end = end;
-    happen(k, m->grace_ms > 0 ? KEEPER_STOP : KEEPER_STOP_NOW);
+    bool asks = m->pre_stop_signal >= 1 && m->pre_stop_signal < NSIG;
+    enum keeper_event stop = m->grace_ms > 0 ? KEEPER_STOP : KEEPER_STOP_NOW;
+    k->stop = *m; // has no pointers that count
+    if (k->stop_ms == 0)
+        k->stop_ms = loop_now_ms();
+    happen(k, asks ? KEEPER_ASK : stop);
     if (k->state == KEEPER_ENDING)
-        loop_timer_arm(k->grace, k->grace_end > now ? k->grace_end - now : 0);
+        limit_grace(k);
 }
 
 static void on_credit(struct keeper *k, const Muster__Credit *m)
@@ -300,6 +352,12 @@ static void on_input(struct keeper *k, const struct frame *f)
     msg_free(m);
 }
 
+static void on_ping(const struct keeper *k)
+{
+    if (k->state < KEEPER_DRAINING)
+        keeper_send_ping(&k->send);
+}
+
 static void on_frame(void *arg, const struct frame *f)
 {
     struct keeper *k = arg;
@@ -310,7 +368,7 @@ static void on_frame(void *arg, const struct frame *f)
     case FRAME_SIGNAL:
     case FRAME_STOP:
     case FRAME_CREDIT: on_message(k, f); break;
-    case FRAME_PING: keeper_send_ping(&k->send); break;
+    case FRAME_PING: on_ping(k); break;
     case FRAME_INPUT: on_input(k, f); break;
     default: log_warn(k->log, "unexpected %s from the agent", frame_kind_name(f->kind));
     }
@@ -377,6 +435,6 @@ void keeper_destroy(struct keeper *k)
     loop_timer_free(k->grace);
     loop_timer_free(k->look);
     err_clear(&k->failure);
-    strv_free(&k->leftovers);
+    strv_free(&k->proof.leftovers);
     free(k);
 }

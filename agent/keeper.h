@@ -7,10 +7,13 @@
 //           that ran are killed first) and none is taken any more; a further one that
 //           fails leaves the ranks of earlier ones alone.
 //   SIGNAL  Signal: to the process group of each rank that runs.
-//   STOP    Stop: SIGTERM, after grace_ms SIGKILL, for everybody below the keeper but
-//           the PMIx server. Another STOP can shorten the grace. Answered by STOPPED.
+//   STOP    Stop: for the process groups of ranks pre_stop_signal, where it is set, and
+//           for pre_stop_ms, or until these have ended, nothing more; then SIGTERM, after
+//           grace_ms SIGKILL, for everybody below the keeper but the PMIx server. Another
+//           STOP can end the pre-stop and shorten the grace. Answered by STOPPED.
 //   CREDIT  Credit: the agent took so many bytes of a stream.
-//   PING    answered by PING: the keeper lives.
+//   PING    answered by PING while the PMIx server is to live: the keeper does, and has not
+//           ended it.
 //   INPUT   Output: for the stdin of a rank, or of all (rank 0xffffffff) that have one;
 //           answered by CREDIT (stream 0) as it is taken.
 // To the agent:
@@ -18,15 +21,14 @@
 //   EXITED  Exited: a rank's process was reaped. Sent at once, its output may follow.
 //   OUTPUT  Output: at most FRAME_BULK_MAX bytes and never beyond the stream's credit;
 //           the last one of each stream has eof.
-//   STOPPED Stopped: nobody is left below the keeper but the PMIx server, or who is
-//           named in `leftovers`. All EXITED came before. All OUTPUT too, unless a
-//           stream had no credit for KEEPER_DRAIN_MS: then the rest still follows as
-//           credit comes, until eof.
+//   STOPPED Stopped: nobody is left below the keeper but who is named in `leftovers`. All
+//           EXITED came before. All OUTPUT too, unless a stream had no credit for
+//           KEEPER_DRAIN_MS: then the rest still follows as credit comes, until eof.
 // job, term and attempt of what is sent are those of the last frame that came.
 //
 // What a rank that ended leaves behind runs on until STOP. The PMIx server's end is not
-// reported: its socket tells the agent. It is killed after STOPPED. When fd 3 closes,
-// everybody is killed at once and the program ends. States: see keeper_state.h.
+// reported: its socket tells the agent. When nobody else is left it gets SIGTERM,
+// and soon SIGKILL. When fd 3 closes, everybody is killed at once and the program ends. States: see keeper_state.h.
 #ifndef MUSTER_AGENT_KEEPER_H
 #define MUSTER_AGENT_KEEPER_H
 
@@ -36,8 +38,10 @@
 #include "common/err.h"
 
 enum {
-    KEEPER_KILL_MS = 5000,  // from the first SIGKILL until who is left is given up
-    KEEPER_DRAIN_MS = 1000, // from nobody left until STOPPED goes without all output
+    KEEPER_KILL_MS = 5000, // from the first SIGKILL until who is left is given up
+    KEEPER_DRAIN_MS =
+        1000, // from nobody left until STOPPED goes without all output, or
+              // with the PMIx server among the leftovers
 };
 
 struct event_base;

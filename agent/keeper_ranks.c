@@ -284,6 +284,14 @@ void keeper_ranks_signal(struct keeper_ranks *rs, int number)
             kill(-rs->rank[i]->pid, number);
 }
 
+bool keeper_ranks_grouped(const struct keeper_ranks *rs)
+{
+    for (size_t i = 0; i < rs->n; i++)
+        if (rs->rank[i]->pid > 0 && kill(-rs->rank[i]->pid, 0) == 0)
+            return true;
+    return false;
+}
+
 void keeper_ranks_input(struct keeper_ranks *rs, uint32_t rank, const void *data,
                         size_t n, bool eof)
 {

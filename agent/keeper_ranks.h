@@ -47,6 +47,8 @@ size_t keeper_ranks_running(const struct keeper_ranks *rs);
 bool keeper_ranks_drained(const struct keeper_ranks *rs);
 // To the process group of each rank that runs.
 void keeper_ranks_signal(struct keeper_ranks *rs, int number);
+// Does anybody of the ranks' process groups run (who made one of its own does not count)?
+bool keeper_ranks_grouped(const struct keeper_ranks *rs);
 // See rank_io_input; rank KEEPER_RANKS_ALL: all that have an input.
 #define KEEPER_RANKS_ALL 0xffffffffu
 void keeper_ranks_input(struct keeper_ranks *rs, uint32_t rank, const void *data,

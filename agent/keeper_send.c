@@ -2,6 +2,7 @@
 #include "agent/keeper_send.h"
 
 #include "agent/keeper_ranks.h"
+#include "common/loop.h"
 #include "common/mem.h"
 #include "wire/chan.h"
 
@@ -59,14 +60,17 @@ void keeper_send_exited(const struct keeper_send *s, uint32_t rank, pid_t pid,
     m.rank = rank;
     m.pid = (uint32_t)pid;
     m.status = status;
+    m.ended_ms = loop_wall_ms();
     send_msg(s, FRAME_EXITED, &m.base);
 }
 
-void keeper_send_stopped(const struct keeper_send *s, const struct strv *leftovers)
+void keeper_send_stopped(const struct keeper_send *s, const struct keeper_proof *p)
 {
     Muster__Stopped m = MUSTER__STOPPED__INIT;
-    m.n_leftovers = leftovers->n;
-    m.leftovers = leftovers->v;
+    m.n_leftovers = p->leftovers.n;
+    m.leftovers = p->leftovers.v;
+    m.took_ms = p->took_ms;
+    m.killed = p->killed;
     send_msg(s, FRAME_STOPPED, &m.base);
 }
 

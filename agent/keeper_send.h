@@ -20,6 +20,13 @@ struct keeper_send {
     struct frame head;
 };
 
+// What the end of the ranks took.
+struct keeper_proof {
+    struct strv leftovers; // who outlived SIGKILL
+    uint32_t took_ms;      // from STOP until nobody else was left
+    uint32_t killed;       // processes that SIGTERM had not ended
+};
+
 // Those from the first-th on.
 void keeper_send_started(const struct keeper_send *s, const struct keeper_ranks *ranks,
                          size_t first);
@@ -28,7 +35,7 @@ void keeper_send_output(const struct keeper_send *s, uint32_t rank, uint32_t str
                         const uint8_t *data, size_t len, bool eof);
 void keeper_send_exited(const struct keeper_send *s, uint32_t rank, pid_t pid,
                         int status);
-void keeper_send_stopped(const struct keeper_send *s, const struct strv *leftovers);
+void keeper_send_stopped(const struct keeper_send *s, const struct keeper_proof *p);
 // A rank took so many bytes of its stdin.
 void keeper_send_taken(const struct keeper_send *s, uint32_t rank, uint32_t bytes);
 void keeper_send_ping(const struct keeper_send *s);

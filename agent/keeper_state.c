@@ -6,30 +6,38 @@ struct step {
     enum keeper_state to;
 };
 
-enum { STEPS_MAX = 5 };
+enum { STEPS_MAX = 6 };
 
 // Events that are not listed change nothing. A row ends with a step to itself.
 static const struct step steps[KEEPER_STATES][STEPS_MAX + 1] = {
     [KEEPER_WARM] = {{KEEPER_SPAWNED, KEEPER_RUNNING},
                      {KEEPER_SPAWN_FAILED, KEEPER_CLEARING},
+                     {KEEPER_ASK, KEEPER_ENDING},
                      {KEEPER_STOP, KEEPER_ENDING},
                      {KEEPER_STOP_NOW, KEEPER_KILLING},
                      {KEEPER_AGENT_GONE, KEEPER_ORPHANED},
                      {0, KEEPER_WARM}},
-    [KEEPER_RUNNING] = {{KEEPER_STOP, KEEPER_ENDING},
+    [KEEPER_RUNNING] = {{KEEPER_ASK, KEEPER_ASKING},
+                        {KEEPER_STOP, KEEPER_ENDING},
                         {KEEPER_STOP_NOW, KEEPER_KILLING},
                         {KEEPER_AGENT_GONE, KEEPER_ORPHANED},
                         {0, KEEPER_RUNNING}},
     [KEEPER_CLEARING] = {{KEEPER_EMPTY, KEEPER_SPENT},
                          {KEEPER_GIVE_UP, KEEPER_SPENT},
+                         {KEEPER_ASK, KEEPER_KILLING},
                          {KEEPER_STOP, KEEPER_KILLING},
                          {KEEPER_STOP_NOW, KEEPER_KILLING},
                          {KEEPER_AGENT_GONE, KEEPER_ORPHANED},
                          {0, KEEPER_CLEARING}},
-    [KEEPER_SPENT] = {{KEEPER_STOP, KEEPER_ENDING},
+    [KEEPER_SPENT] = {{KEEPER_ASK, KEEPER_ENDING},
+                      {KEEPER_STOP, KEEPER_ENDING},
                       {KEEPER_STOP_NOW, KEEPER_KILLING},
                       {KEEPER_AGENT_GONE, KEEPER_ORPHANED},
                       {0, KEEPER_SPENT}},
+    [KEEPER_ASKING] = {{KEEPER_STOP, KEEPER_ENDING},
+                       {KEEPER_STOP_NOW, KEEPER_KILLING},
+                       {KEEPER_AGENT_GONE, KEEPER_ORPHANED},
+                       {0, KEEPER_ASKING}},
     [KEEPER_ENDING] = {{KEEPER_STOP_NOW, KEEPER_KILLING},
                        {KEEPER_GRACE_OVER, KEEPER_KILLING},
                        {KEEPER_EMPTY, KEEPER_DRAINING},
@@ -60,7 +68,7 @@ enum keeper_state keeper_state_next(enum keeper_state state, enum keeper_event e
 const char *keeper_state_name(enum keeper_state state)
 {
     static const char *const names[KEEPER_STATES] = {
-        "WARM",    "RUNNING",  "CLEARING", "SPENT",    "ENDING",
+        "WARM",    "RUNNING",  "CLEARING", "SPENT",    "ASKING", "ENDING",
         "KILLING", "DRAINING", "STOPPED",  "ORPHANED", "OVER"};
     return names[state];
 }
@@ -68,8 +76,8 @@ const char *keeper_state_name(enum keeper_state state)
 const char *keeper_event_name(enum keeper_event event)
 {
     static const char *const names[KEEPER_EVENTS] = {
-        "SPAWNED", "SPAWN_FAILED", "STOP",    "STOP_NOW",  "GRACE_OVER",
-        "EMPTY",   "GIVE_UP",      "DRAINED", "AGENT_GONE"};
+        "SPAWNED",    "SPAWN_FAILED", "ASK",     "STOP",    "STOP_NOW",
+        "GRACE_OVER", "EMPTY",        "GIVE_UP", "DRAINED", "AGENT_GONE"};
     return names[event];
 }
 

@@ -7,6 +7,7 @@ enum keeper_state {
     KEEPER_RUNNING,  // ranks were started; further ones may be
     KEEPER_CLEARING, // a rank could not be started: SIGKILL for those that were
     KEEPER_SPENT,    // FAILED was sent, nothing runs; another SPAWN is not taken
+    KEEPER_ASKING,   // the pre-stop signal was sent, its time runs
     KEEPER_ENDING,   // SIGTERM was sent, the grace runs
     KEEPER_KILLING,  // SIGKILL is sent until nobody is left, bounded
     KEEPER_DRAINING, // nobody is left: what the pipes still hold is passed on, bounded
@@ -19,7 +20,8 @@ enum keeper_state {
 enum keeper_event {
     KEEPER_SPAWNED,
     KEEPER_SPAWN_FAILED,
-    KEEPER_STOP,     // with a grace
+    KEEPER_ASK,      // STOP with a pre-stop signal
+    KEEPER_STOP,     // with a grace; also when the pre-stop is over
     KEEPER_STOP_NOW, // without
     KEEPER_GRACE_OVER,
     KEEPER_EMPTY,   // nobody is left below the keeper (but the PMIx server)

@@ -7,6 +7,7 @@ agent_libagent_a_SOURCES = \
 	%D%/attempt_keeper.c \
 	%D%/attempt_pmi1.c \
 	%D%/attempt_pmix.c \
+	%D%/attempt_proof.c \
 	%D%/attempt_roll.c \
 	%D%/attempt_world.c \
 	%D%/handoff.c %D%/handoff.h \
@@ -18,8 +19,10 @@ agent_libagent_a_SOURCES = \
 	%D%/modex.c %D%/modex.h \
 	%D%/oom.c %D%/oom.h \
 	%D%/opts.c %D%/opts.h \
+	%D%/port_holder.c %D%/port_holder.h \
 	%D%/preflight.c %D%/preflight.h \
 	%D%/record.c %D%/record.h \
+	%D%/session_fsm.c %D%/session_fsm.h \
 	%D%/session.c %D%/session.h %D%/session_internal.h \
 	%D%/session_ask.c \
 	%D%/session_children.c \

@@ -146,6 +146,24 @@ static void on_ping(void *arg)
     pmixd_shift_to_loop(((struct server *)arg)->shift, answer_ping, arg);
 }
 
+// No rank is left. libpmix removes the files that ranks had it note (Open MPI's shared memory)
+// as it ends; who waits for that has a bound.
+static void on_term(evutil_socket_t signo, short what, void *arg)
+{
+    PMIx_server_finalize();
+    _exit(0);
+}
+
+// libpmix's threads, which are there by now, have all signals blocked.
+static void let_term_in(struct server *s)
+{
+    sigset_t term;
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    event_add(evsignal_new(s->base, SIGTERM, on_term, s), NULL);
+    sigprocmask(SIG_UNBLOCK, &term, NULL);
+}
+
 static const struct pmixd_wire_ops wire_ops = {
     .setup = on_setup,
     .coll_done = on_coll_done,
@@ -254,6 +272,7 @@ int main(void)
         fprintf(stderr, "muster-pmixd: %s\n", err_text(&err));
         _exit(EXIT_BROKEN);
     }
+    let_term_in(&s);
     say_standing_by(&s);
     event_base_dispatch(s.base);
     _exit(EXIT_BROKEN); // the loop ends only by a failure of its own

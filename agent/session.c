@@ -15,6 +15,15 @@
 #include "wire/claim.h"
 #include "wire/msg.h"
 
+static void become(struct session *s, enum session_event ev)
+{
+    enum session_state to = session_fsm_next(s->state, ev);
+    log_debug(session_log(s), "session of vertex %u: %s -- %s --> %s", s->vertex,
+              session_state_name(s->state), session_event_name(ev),
+              session_state_name(to));
+    s->state = to;
+}
+
 // ---- frames up and down --------------------------------------------------------
 
 void session_up(struct session *s, const struct frame *f)
@@ -117,7 +126,7 @@ static void drop_older(struct session *s, uint32_t number)
     struct running *r, *tmp;
     DL_FOREACH_SAFE (s->attempts, r, tmp)
         if (attempt_number(r->attempt) < number)
-            attempt_abandon(r->attempt, 0, "the next attempt is prepared");
+            attempt_abandon(r->attempt, ATTEMPT_KILL, "the next attempt is prepared");
 }
 
 // Of a new attempt, or of a further world of one that is here.
@@ -226,7 +235,7 @@ static void attach(struct session *s, const struct frame *f)
         link_close(s->link);
         return;
     }
-    s->state = SESSION_ATTACHED;
+    become(s, SESSION_EV_ATTACH);
     loop_timer_disarm(s->bound);
     session_dial_children(s);
     session_claim_attached(s);
@@ -286,16 +295,16 @@ void session_over_when_idle(struct session *s)
         loop_timer_arm(s->over, 0);
 }
 
-static void abandon_all(struct session *s, bool grace, const char *why)
+static void abandon_all(struct session *s, enum attempt_end how, const char *why)
 {
     struct running *r, *tmp;
     DL_FOREACH_SAFE (s->attempts, r, tmp)
-        attempt_abandon(r->attempt, grace ? attempt_grace_ms(r->attempt) : 0, why);
+        attempt_abandon(r->attempt, how, why);
 }
 
 void session_end_ranks(struct session *s, const char *why)
 {
-    abandon_all(s, false, why);
+    abandon_all(s, ATTEMPT_KILL, why);
 }
 
 static void on_bound(evutil_socket_t fd, short what, void *arg)
@@ -310,20 +319,20 @@ static void on_bound(evutil_socket_t fd, short what, void *arg)
     log_warn(session_log(s),
              "no launcher came back within %u ms: its ranks are stopped",
              s->attach->orphan_grace_ms);
-    abandon_all(s, true, "orphaned");
+    abandon_all(s, ATTEMPT_ORPHAN, "orphaned");
 }
 
-// What is left of the orphan grace, which counts from the loss of the connection.
-static uint64_t orphan_ms(const struct session *s, uint64_t away)
+// What is left of the orphan grace (graces.h).
+static uint64_t orphan_ms(const struct session *s, uint64_t silent)
 {
     uint64_t grace = s->attach->orphan_grace_ms;
-    return grace > away ? grace - away : 0;
+    return grace > silent ? grace - silent : 0;
 }
 
 static void on_down(void *arg, const struct err *why)
 {
     struct session *s = arg;
-    uint64_t away = link_away_ms(s->link);
+    uint64_t silent = link_silent_ms(s->link);
     bool in_order = why->kind != NULL && strcmp(why->kind, "CLOSED") == 0;
     log_at(session_log(s), s->client ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO,
            "%s let go: %s", link_peer_text(s->link), err_text(why));
@@ -339,12 +348,12 @@ static void on_down(void *arg, const struct err *why)
         s->branch = NULL;
     }
     if (in_order || agent_conf(s->agent)->once) {
-        s->state = SESSION_CLOSING;
+        become(s, SESSION_EV_CLOSED);
         session_end_ranks(s, "the launcher has gone");
     } else {
-        s->state = SESSION_ORPHANED;
+        become(s, SESSION_EV_LOST);
         if (s->attempts != NULL)
-            loop_timer_arm(s->bound, orphan_ms(s, away));
+            loop_timer_arm(s->bound, orphan_ms(s, silent));
     }
     session_over_when_idle(s);
 }
@@ -468,15 +477,15 @@ void session_give_way(struct session *s)
     branch_destroy(s->branch);
     s->branch = NULL;
     handoff_lost(s->claim);
-    s->state = SESSION_CLOSING;
-    abandon_all(s, false, "the job took hold anew");
+    become(s, SESSION_EV_GIVE_WAY);
+    abandon_all(s, ATTEMPT_KILL, "the job took hold anew");
     session_over_when_idle(s);
 }
 
 void session_stop(struct session *s, const char *why)
 {
     s->stopping = true;
-    abandon_all(s, true, why);
+    abandon_all(s, ATTEMPT_IN_ORDER, why);
     session_over_when_idle(s);
 }
 

@@ -1,6 +1,6 @@
 // One launcher's (or inner agent's) hold on this agent, from greeting to end.
 //
-// States: GREETED (link up, no ATTACH yet; bounded; questions to a job are asked here) -> ATTACHED (vertex known, children
+// States (session_fsm.h): GREETED (link up, no ATTACH yet; bounded; questions to a job are asked here) -> ATTACHED (vertex known, children
 // dialed) -> ORPHANED (the link was lost, and did not come back within the link grace:
 // ranks live on for the orphan grace, counted from the loss) or CLOSING (the link was closed
 // in order, or the job took hold anew: ranks are killed) -> over, when its attempts are. An
@@ -14,13 +14,6 @@
 #include "wire/tree.h"
 
 struct session;
-
-enum session_state {
-    SESSION_GREETED,
-    SESSION_ATTACHED,
-    SESSION_ORPHANED,
-    SESSION_CLOSING
-};
 
 // The link is given by session_own_link() before any of its callbacks come.
 struct session *session_create(struct agent *a);

@@ -100,6 +100,7 @@ void session_dial_children(struct session *s)
                                         .keys = s->inner.keys,
                                         .hello = ac->hello,
                                         .log = ac->log,
+                                        .heartbeat_ms = s->attach->heartbeat_ms,
                                         .grace_ms = s->attach->link_grace_ms},
                                .tree = s->tree,
                                .self = s->vertex,

@@ -4,6 +4,7 @@
 
 #include "agent/inner.h"
 #include "agent/session.h"
+#include "agent/session_fsm.h"
 #include "wire/branch.h"
 
 struct attempt;

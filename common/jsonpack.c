@@ -19,7 +19,9 @@ struct pack {
 static char next(struct pack *p)
 {
     p->at += strspn(p->at, " ,:");
-    return *p->at != '\0' ? *p->at++ : '\0';
+    char c = *p->at;
+    p->at += c != '\0' ? 1 : 0;
+    return c;
 }
 
 json_t *jsonpack_text(const char *text)

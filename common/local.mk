@@ -16,6 +16,7 @@ common_libcommon_a_SOURCES = \
 	%D%/promtext.c %D%/promtext.h \
 	%D%/putfile.c %D%/putfile.h \
 	%D%/seconds.c %D%/seconds.h \
+	%D%/signame.c %D%/signame.h \
 	%D%/sha256.c %D%/sha256.h \
 	%D%/std.c %D%/std.h \
 	%D%/strv.c %D%/strv.h \

@@ -14,6 +14,8 @@ void loop_destroy(struct event_base *base); // NULL-safe
 
 // Milliseconds of CLOCK_MONOTONIC; never wall clock.
 uint64_t loop_now_ms(void);
+// Milliseconds since 1970: a clock that is set, and differs from machine to machine.
+uint64_t loop_wall_ms(void);
 
 // A timer that is armed and disarmed; freed with loop_timer_free (NULL-safe).
 struct event *loop_timer(struct event_base *base, void (*fn)(int, short, void *),

@@ -336,10 +336,11 @@ size_t proc_kill_but(pid_t root, int sig, const pid_t *keep, size_t nkeep)
     return sent;
 }
 
-void proc_comm(pid_t pid, char *out, size_t size)
+// A file of /proc/PID that is one word; "?" where it cannot be read.
+static void read_word(pid_t pid, const char *file, char *out, size_t size)
 {
     char path[64];
-    snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
     snprintf(out, size, "?");
     CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : read(fd, out, size - 1);
@@ -347,6 +348,11 @@ void proc_comm(pid_t pid, char *out, size_t size)
         return;
     out[n] = '\0';
     out[strcspn(out, "\n")] = '\0';
+}
+
+void proc_comm(pid_t pid, char *out, size_t size)
+{
+    read_word(pid, "comm", out, size);
 }
 
 char proc_state(pid_t pid)
@@ -361,10 +367,13 @@ void proc_name_but(pid_t root, const pid_t *keep, size_t nkeep, struct strv *nam
     pid_t pids[NAMED_MAX];
     size_t n = proc_descendants_but(root, keep, nkeep, pids, NAMED_MAX);
     for (size_t i = 0; i < n && i < NAMED_MAX; i++) {
-        char comm[64], state = proc_state(pids[i]);
+        char comm[64], where[64], state = proc_state(pids[i]);
         proc_comm(pids[i], comm, sizeof comm);
+        read_word(pids[i], "wchan", where, sizeof where);
+        bool known = state == 'D' && strcmp(where, "0") != 0 && strcmp(where, "?") != 0;
         if (state != '\0')
-            strv_addf(names, "%d (%s, %c)", (int)pids[i], comm, state);
+            strv_addf(names, "%d (%s, %c%s%s)", (int)pids[i], comm, state,
+                      known ? " in " : "", known ? where : "");
     }
     if (n > NAMED_MAX)
         strv_addf(names, "and %zu more", n - NAMED_MAX);

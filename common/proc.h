@@ -51,8 +51,8 @@ size_t proc_descendants_but(pid_t root, const pid_t *keep, size_t nkeep, pid_t *
 // Send `sig` to every descendant of `root` but those in `keep` and their descendants.
 // Returns how many were signalled.
 size_t proc_kill_but(pid_t root, int sig, const pid_t *keep, size_t nkeep);
-// For texts: "PID (comm, state)" for each descendant as of proc_descendants_but, at
-// most 16, then "and N more".
+// For texts: "PID (comm, state)", or "PID (comm, D in WCHAN)" where the kernel tells it, for
+// each descendant as of proc_descendants_but, at most 16, then "and N more".
 struct strv;
 void proc_name_but(pid_t root, const pid_t *keep, size_t nkeep, struct strv *names);
 // The command name of a process ("?" when it is gone), for texts.

@@ -22,6 +22,37 @@ const char *group_state_name(enum group_state s)
     return names[s];
 }
 
+const char *group_event_name(enum group_event ev)
+{
+    static const char *const names[GROUP_EVENTS] = {"address", "greeted", "lost"};
+    return names[ev];
+}
+
+enum group_state group_state_next(enum group_state s, enum group_event ev)
+{
+    static const struct {
+        enum group_state from;
+        enum group_event event;
+        enum group_state to;
+    } table[] = {
+        {GROUP_MISSING, GROUP_EV_ADDRESS, GROUP_FOUND},
+        {GROUP_FOUND, GROUP_EV_GREETED, GROUP_ATTACHED},
+        {GROUP_ATTACHED, GROUP_EV_LOST, GROUP_LOST},
+        {GROUP_LOST, GROUP_EV_GREETED, GROUP_ATTACHED},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (table[i].from == s && table[i].event == ev)
+            return table[i].to;
+    return s;
+}
+
+bool group_happens(struct group_member *m, enum group_event ev)
+{
+    enum group_state was = m->state;
+    m->state = group_state_next(was, ev);
+    return m->state != was;
+}
+
 void group_update(struct group *g, const struct members *members)
 {
     group_free(g);
@@ -32,7 +63,8 @@ void group_update(struct group *g, const struct members *members)
         struct group_member *m = &g->v[i];
         m->member = &g->members.v[i];
         members_address(m->member, m->address, sizeof m->address);
-        m->state = m->address[0] != '\0' ? GROUP_FOUND : GROUP_MISSING;
+        if (m->address[0] != '\0')
+            group_happens(m, GROUP_EV_ADDRESS);
         m->why = m->member->why != NULL ? xstrdup(m->member->why) : NULL;
     }
 }

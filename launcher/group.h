@@ -1,7 +1,7 @@
 // The members as the launcher sees them: found, connected, lost, and why.
 //
 // States of a member (the launcher's view; agents have their own):
-//   MISSING --address--> FOUND --greeted--> ATTACHED --link gone--> LOST
+//   MISSING --address--> FOUND --greeted--> ATTACHED --lost--> LOST --greeted--> ATTACHED
 // Pure bookkeeping: no links, no lookups.
 #ifndef MUSTER_LAUNCHER_GROUP_H
 #define MUSTER_LAUNCHER_GROUP_H
@@ -14,6 +14,7 @@
 
 enum group_state { GROUP_MISSING, GROUP_FOUND, GROUP_ATTACHED, GROUP_LOST };
 enum { GROUP_STATES = GROUP_LOST + 1 };
+enum group_event { GROUP_EV_ADDRESS, GROUP_EV_GREETED, GROUP_EV_LOST, GROUP_EVENTS };
 
 struct group_member {
     enum group_state state;
@@ -30,6 +31,11 @@ struct group {
 };
 
 const char *group_state_name(enum group_state s); // "missing", "found", ...
+const char *group_event_name(enum group_event ev);
+// The state after `ev`; the same where it changes nothing. Pure.
+enum group_state group_state_next(enum group_state s, enum group_event ev);
+// It happens to the member; true: its state is another one now.
+bool group_happens(struct group_member *m, enum group_event ev);
 // Replaces the members by a source's newest list (only before anything is dialed).
 void group_update(struct group *g, const struct members *members);
 void group_free(struct group *g);

@@ -20,13 +20,10 @@
 #include "wire/msg.h"
 
 enum {
-    KILL_BOUND_MS = 5000,   // a keeper's bound after SIGKILL
-    STOP_MARGIN_MS = 9000,  // an agent kills a keeper that does not answer, and hunts
-    DRAIN_BOUND_MS = 10000, // without any output coming
+    DRAIN_BOUND_MS = 10000,      // without any output coming
     INTERRUPTED_DRAIN_MS = 1000, // who interrupts does not wait for a stuck reader
     CLOSE_BOUND_MS = 2000,
-    LAST_WORDS = 5,  // lines
-    SETTLE_MS = 500, // a loss can be heard after the errors that it caused
+    LAST_WORDS = 5, // lines
 };
 
 struct frame job_frame(const struct job *j, uint16_t kind, uint32_t dst)
@@ -59,12 +56,6 @@ void job_fail(struct job *j, enum verdict_strength strength, int code, const cha
         job_event(j, JOB_EV_CAUSE);
 }
 
-bool job_settling(const struct job *j)
-{
-    return j->state == JOB_STOP && j->verdict.failed && j->opts->grace_ms > 0 &&
-           loop_now_ms() < j->stop_ms + SETTLE_MS;
-}
-
 // ---- entering states --------------------------------------------------------
 
 static void enter_prepare(struct job *j)
@@ -93,16 +84,9 @@ static void enter_start(struct job *j)
     go.master_address = j->at->prepare->positions[0]->address;
     go.master_port = j->at->master_port;
     j->began = true;
+    j->at->went = true;
     job_wait_begin(j);
     job_send(j, FRAME_GO, TREE_ALL, &go.base);
-}
-
-static void send_stop(struct job *j, uint32_t grace_ms)
-{
-    Muster__Stop stop = MUSTER__STOP__INIT;
-    stop.grace_ms = grace_ms;
-    job_send(j, FRAME_STOP, TREE_ALL, &stop.base);
-    loop_timer_arm(j->stop_timer, grace_ms + KILL_BOUND_MS + STOP_MARGIN_MS);
 }
 
 static void enter_run(struct job *j)
@@ -113,25 +97,6 @@ static void enter_run(struct job *j)
         loop_timer_arm(j->run_timer, j->opts->timeout_ms);
     j->timed = true;
     job_input_start(j);
-}
-
-static void enter_stop(struct job *j)
-{
-    input_destroy(j->input);
-    j->input = NULL;
-    job_wait_end(j);
-    j->stop_ms = loop_now_ms();
-    // After a good end what is left (a rank's grandchildren) has nothing to save.
-    send_stop(j, j->verdict.failed && j->interrupts < 2 ? j->opts->grace_ms : 0);
-    if (j->at->stopped == j->at->hosts)
-        job_stopped(j);
-}
-
-void job_stopped(struct job *j)
-{
-    if (j->state != JOB_STOP)
-        return;
-    job_event(j, job_muster_is_due(j) ? JOB_EV_AGAIN : JOB_EV_STOPPED);
 }
 
 static uint64_t output_moved(const struct job *j)
@@ -210,7 +175,7 @@ static void enter(struct job *j)
     case JOB_PREPARE: enter_prepare(j); break;
     case JOB_START: enter_start(j); break;
     case JOB_RUN: enter_run(j); break;
-    case JOB_STOP: enter_stop(j); break;
+    case JOB_STOP: job_stop_begin(j); break;
     case JOB_DRAIN: enter_drain(j); break;
     case JOB_CLOSE: enter_close(j); break;
     case JOB_DONE: enter_done(j); break;
@@ -248,24 +213,6 @@ static void on_run_over(evutil_socket_t fd, short what, void *arg)
              "the ranks ran longer than --timeout %g s", j->opts->timeout_ms / 1e3);
 }
 
-// No proof from some members: they are named, and left.
-static void stop_is_over(struct job *j)
-{
-    for (uint32_t i = 0; i < j->group.n; i++) {
-        struct group_member *m = &j->group.v[i];
-        CLEANUP_FREE char *name = group_member_text(m);
-        if (j->at->seats[i].hosts && !j->at->seats[i].stopped)
-            log_warn(j->conf.log,
-                     "member %s gave no proof that its ranks are gone; it was left",
-                     name);
-        j->at->unproven =
-            j->at->unproven || (j->at->seats[i].hosts && !j->at->seats[i].stopped);
-    }
-    for (uint32_t r = 0; r < j->at->nranks; r++)
-        job_rank_gone(j, r, "no answer");
-    job_stopped(j);
-}
-
 // A reader of ours that is slow (a pager) may take its time, agents and files may not.
 static void drain_is_over(struct job *j)
 {
@@ -291,7 +238,7 @@ static void on_stop_over(evutil_socket_t fd, short what, void *arg)
 {
     struct job *j = arg;
     switch (j->state) {
-    case JOB_STOP: stop_is_over(j); break;
+    case JOB_STOP: job_stop_over(j); break;
     case JOB_DRAIN: drain_is_over(j); break;
     default: job_event(j, JOB_EV_CLOSED); break;
     }
@@ -326,6 +273,7 @@ struct job *job_create(const struct job_conf *conf, struct err *err)
     j->begun_ms = j->state_ms = loop_now_ms();
     j->stats = job_stats_create();
     job_wait_create(j);
+    job_muster_create(j);
     j->stop_timer = loop_timer(conf->base, on_stop_over, j);
     j->run_timer = loop_timer(conf->base, on_run_over, j);
     if (open_via(j, err) < 0 || job_pages_start(j, err) < 0 ||
@@ -379,8 +327,8 @@ void job_interrupt(struct job *j, int signo)
     if (j->interrupts == 1)
         job_fail(j, VERDICT_ORDER, 128 + signo, "interrupted by SIG%s",
                  sigabbrev_np(signo));
-    else if (j->state == JOB_STOP)
-        send_stop(j, 0);
+    else
+        job_stop_now(j);
     if (j->state == JOB_DRAIN)
         loop_timer_arm(j->stop_timer, j->interrupts > 1 ? 0 : INTERRUPTED_DRAIN_MS);
     if (j->interrupts > 2)

@@ -38,7 +38,9 @@ struct job_seat {
     bool leaves;       // its agent ends, or the next attempt does without it
     bool replaced;     // by an operator: this agent is not taken again
     bool moved;        // it was lost, and has another address since
+    bool fetched;      // it is this machine, and another agent was started here
     uint64_t fence_ms; // until then ranks may still run there; 0: they do not
+    bool back; // the agent that was lost is here again: its READY says that they do not
 };
 
 struct job_attempt {
@@ -59,7 +61,10 @@ struct job_attempt {
     struct job_world **worlds; // spawned: number i + 1
     size_t nworlds;
     bool pmix_used;
+    bool went;     // GO was sent
     bool unproven; // some of its ranks may still run
+    uint64_t
+        pre_stop_until_ms; // 0: no pre-stop signal was sent, or it is not waited for
     char *libpmix; // version that ranks were the first to bring; NULL: none so far
     uint32_t libpmix_from; // vertex of these
     uint32_t master_port;

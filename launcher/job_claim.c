@@ -149,8 +149,7 @@ static void reign(struct job *j)
 // misses us there (silence, link grace), or as an orphan; and that takes its graces.
 static uint64_t outlive_ms(const struct job *j)
 {
-    return (uint64_t)j->attach->orphan_grace_ms + j->opts->grace_ms + LINK_DEAD_MS +
-           JOB_MARGIN_MS;
+    return job_return_outlive_ms(j) + j->opts->grace_ms;
 }
 
 static void granted_by_all(struct job *j)

@@ -80,7 +80,7 @@ void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *he
     }
     bool same = memcmp(j->roll->members[vertex - 1].incarnation,
                        hello->incarnation.data, ROLL_INCARNATION_BYTES) == 0;
-    m->state = GROUP_ATTACHED;
+    group_happens(m, GROUP_EV_GREETED);
     job_spares_greeted(j, vertex - 1);
     m->agents += same ? 0 : 1;
     roll_greet(j->roll, vertex - 1, hello->incarnation.data, hello->hostname,
@@ -160,15 +160,23 @@ static void tell_loss(struct job *j, uint32_t member, const char *why)
                  : "");
 }
 
-// blamed: it is not only below one that was lost.
-static void lose_one(struct job *j, uint32_t vertex, const char *why, bool gone,
-                     bool blamed)
+// A link ended: that of the vertex `top`.
+struct loss {
+    uint32_t top;
+    const char *why;
+    bool gone;
+    uint64_t heard_ms;
+};
+
+// The vertex itself, or one that is only below it.
+static void lose_one(struct job *j, uint32_t vertex, const struct loss *l)
 {
     struct group_member *m = group_at(&j->group, vertex);
+    const char *why = l->why;
+    bool blamed = vertex == l->top;
     struct job_seat *seat = job_seat(j, vertex);
-    if (m->state != GROUP_ATTACHED)
+    if (!group_happens(m, GROUP_EV_LOST))
         return;
-    m->state = GROUP_LOST;
     group_set_why(m, why);
     if (blamed)
         job_spares_lost(j, vertex - 1, why);
@@ -177,12 +185,16 @@ static void lose_one(struct job *j, uint32_t vertex, const char *why, bool gone,
                  jsonpack("{s:s, s:s, s:s}", "member", m->member->name, "address",
                           m->address, "why", why));
     tell_loss(j, vertex - 1, why);
+    if (seat->hosts &&
+        !seat->stopped) // an agent that is told to end goes with the proof
+        job_stop_without_pre_stop(j);
     for (uint32_t r = 0; r < j->at->nranks; r++)
         if (j->at->ranks[r].member + 1 == vertex)
             job_rank_gone(j, r, why);
     if (seat->hosts && !seat->stopped) {
-        if (!gone)
-            job_return_fence(j, vertex);
+        // READY says that no rank of before is there, and without GO there is none since.
+        if ((j->at->went || !seat->ready) && !(l->gone && blamed))
+            job_return_fence(j, vertex, l->top, l->heard_ms);
         seat->stopped = true;
         if (++j->at->stopped == j->at->hosts)
             job_stopped(j);
@@ -193,10 +205,11 @@ void job_member_lost(struct job *j, uint32_t vertex, const char *why, bool gone,
                      uint64_t silent_ms)
 {
     if (j->state < JOB_CLOSE && group_at(&j->group, vertex)->state == GROUP_ATTACHED)
-        job_stats_loss(j->stats, silent_ms);
+        job_stats_heard(j->stats, JOB_STATS_LOSS, silent_ms);
+    const struct loss l = {vertex, why, gone, loop_now_ms() - silent_ms};
     for (uint32_t v = 1; v <= j->group.n; v++) // the vertex itself comes first
         if (tree_contains(&j->tree, vertex, v))
-            lose_one(j, v, why, gone && v == vertex, v == vertex);
+            lose_one(j, v, &l);
     job_roll_lost(j);
     job_return_want(j, vertex);
     if (branch_attached(j->branch) == 0)
@@ -221,6 +234,20 @@ static int adopt_local(struct job *j, uint32_t vertex, struct err *err)
         return -1;
     branch_adopt(j->branch, vertex, fd, fd);
     return 0;
+}
+
+// Once for each attempt: one that does not stay until it has ranks will not the next time.
+void job_connect_local(struct job *j)
+{
+    ERR_AUTO err = ERR_INIT;
+    struct job_seat *seat = job_seat(j, 1);
+    if (seat->fetched)
+        err_set(&err, "%s", group_at(&j->group, 1)->why);
+    else if (adopt_local(j, 1, &err) == 0)
+        seat->fetched = true;
+    if (err.text != NULL)
+        job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE,
+                 "this machine's agent was started anew, in vain: %s", err_text(&err));
 }
 
 // A member that is this very machine needs no sshd (mpi-operator's launcher has none).
@@ -298,6 +325,7 @@ void job_connect_start(struct job *j)
                                         .keys = j->conf.keys,
                                         .hello = j->conf.hello,
                                         .log = j->conf.log,
+                                        .heartbeat_ms = j->attach->heartbeat_ms,
                                         .grace_ms = j->attach->link_grace_ms},
                                .tree = j->tree,
                                .attach = j->attach,

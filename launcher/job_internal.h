@@ -24,8 +24,6 @@
 #include "wire/namestore.h"
 #include "wire/via.h"
 
-enum { JOB_MARGIN_MS = 1000 }; // for timers of a machine that is busy
-
 struct job {
     struct job_conf conf;
     const struct opts *opts;
@@ -95,6 +93,15 @@ void job_event(struct job *j, enum job_event ev);
 // Record a cause and feed it, where it counts (verdict.h).
 void job_fail(struct job *j, enum verdict_strength strength, int code, const char *fmt,
               ...) __attribute__((format(printf, 4, 5)));
+
+// job_stop.c: STOP, and the proofs.
+void job_stop_begin(struct job *j);
+// Somebody is gone: nobody can make the last checkpoint any more.
+void job_stop_without_pre_stop(struct job *j);
+void job_stop_now(struct job *j);  // SIGKILL
+void job_stop_over(struct job *j); // its bound
+void job_stop_proof(struct job *j, uint32_t vertex, const Muster__Stopped *s);
+char *job_stop_text(const struct job *j); // what it waits for; caller frees
 // Ranks are being stopped for a cause, and the true one may still be on its way.
 bool job_settling(const struct job *j);
 // All proofs are there, or given up: another attempt follows, or the end.
@@ -133,6 +140,8 @@ void job_member_lost(struct job *j, uint32_t vertex, const char *why, bool gone,
 void job_member_missing(struct job *j, uint32_t vertex, const char *why, int code,
                         bool final);
 void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *hello);
+// Starts another agent of this machine, which has ended: for the only member there is.
+void job_connect_local(struct job *j);
 
 // job_claim.c: who commands. Without a stable key nothing is claimed, and CLAIM passes by.
 // The key and all that depends on it.
@@ -154,14 +163,18 @@ void job_wait_create(struct job *j);
 void job_wait_destroy(struct job *j);
 void job_wait_begin(struct job *j); // the state's bound begins, and the progress line
 void job_wait_end(struct job *j);   // nothing is waited for: the terminal is the ranks'
+// "train-2 (10.0.0.5), train-3 (10.0.0.6)": whose proof is missing. Caller frees.
+char *job_unproven_text(const struct job *j);
 // What the job waits for, in words; NULL: for the end of its ranks. Caller frees.
 char *job_wait_text(const struct job *j);
 
 // job_muster.c: from a stopped attempt to the next one.
+void job_muster_create(struct job *j); // its timer; the job frees it
 // Is one due after the cause that stopped this one? Says why not in the verdict.
 bool job_muster_is_due(struct job *j);
 void job_muster_begin(struct job *j);
-// Something that MUSTER waits for may be there. Looks later, from the loop.
+// Something that MUSTER waits for may be there, or that GO waits for in PREPARE. Looks
+// later, from the loop.
 void job_muster_check(struct job *j);
 char *job_muster_text(const struct job *j); // what it waits for; caller frees
 void job_muster_over(struct job *j);        // --replace-timeout
@@ -182,6 +195,9 @@ void job_spares_greeted(struct job *j, uint32_t member);
 // replaced.
 void job_spares_failed(struct job *j, uint32_t member);
 void job_spares_lost(struct job *j, uint32_t member, const char *why);
+// A process there outlived SIGKILL: avoided, and another pod is asked for where
+// --replace-hook can.
+void job_spares_blame(struct job *j, uint32_t member, const char *process);
 // MUSTER begins, with the verdict on the attempt before.
 void job_spares_begin(struct job *j);
 // The member of each position in the next attempt; returns how many are still vacant.
@@ -194,9 +210,12 @@ void job_spares_take(struct job *j);
 void job_return_want(struct job *j, uint32_t vertex);
 // It could not be reached. final: whose child it is does not try again by itself.
 void job_return_missing(struct job *j, uint32_t vertex, bool final);
-// Ranks of the vertex may outlive its loss, as long as its agent keeps them.
-void job_return_fence(struct job *j, uint32_t vertex);
-// The latest of these times; 0: none is known.
+// Ranks of the vertex may outlive its loss, as long as its agent keeps them (graces.h).
+// heard_ms: when the last byte came over the link that ended, that of `top`.
+void job_return_fence(struct job *j, uint32_t vertex, uint32_t top, uint64_t heard_ms);
+// For so long ranks outlive the last word of an agent that is the launcher's child.
+uint64_t job_return_outlive_ms(const struct job *j);
+// The latest of these times; 0: none is known. GO has to wait for it.
 uint64_t job_return_fences(const struct job *j);
 // A member is attached again: it learns what it has missed. same: it is the agent that was
 // lost, which kills its old ranks before it prepares new ones.
@@ -206,6 +225,9 @@ void job_member_moved(struct job *j, uint32_t member);
 
 // job_up.c: frames from below.
 void job_up_frame(void *arg, const struct frame *f);
+// What its agent says of it, as the cause.
+void job_member_failed(struct job *j, uint32_t vertex, enum verdict_strength strength,
+                       int code, const char *why);
 void job_rank_gone(struct job *j, uint32_t rank, const char *why);
 
 // job_coll.c: collectives, of which the launcher is the root.

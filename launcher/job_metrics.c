@@ -1,5 +1,6 @@
 // How a job is, as metrics for Prometheus.
 #include "common/loop.h"
+#include "common/mem.h"
 #include "common/promtext.h"
 #include "config.h"
 #include "hostfile/follow.h"
@@ -22,17 +23,45 @@ static void put_state(const struct job *j, struct buf *out)
                  j->at != NULL ? j->at->number : 0);
 }
 
-static void put_times(const char *name, const char *help,
+static void put_histogram_head(const char *name, const char *help, struct buf *out)
+{
+    buf_printf(out, "# HELP %s %s\n# TYPE %s histogram\n", name, help, name);
+}
+
+// label: "" or "cause=\"exit\"".
+static void put_times(const char *name, const char *label,
                       const struct job_stats_times *t, struct buf *out)
 {
     const double *bounds = job_stats_bounds();
-    buf_printf(out, "# HELP %s %s\n# TYPE %s histogram\n", name, help, name);
+    const char *comma = label[0] != '\0' ? "," : "";
+    CLEANUP_FREE char *braced = xasprintf(label[0] != '\0' ? "{%s}" : "%s", label);
     for (int i = 0; i < JOB_STATS_BUCKETS; i++)
-        buf_printf(out, "%s_bucket{le=\"%g\"} %llu\n", name, bounds[i],
-                   (unsigned long long)t->within[i]);
-    buf_printf(out, "%s_bucket{le=\"+Inf\"} %llu\n%s_sum %.15g\n%s_count %llu\n", name,
-               (unsigned long long)t->n, name, t->sum_s, name,
-               (unsigned long long)t->n);
+        buf_printf(out, "%s_bucket{%s%sle=\"%g\"} %llu\n", name, label, comma,
+                   bounds[i], (unsigned long long)t->within[i]);
+    buf_printf(out,
+               "%s_bucket{%s%sle=\"+Inf\"} %llu\n%s_sum%s %.15g\n%s_count%s %llu\n",
+               name, label, comma, (unsigned long long)t->n, name, braced, t->sum_s,
+               name, braced, (unsigned long long)t->n);
+}
+
+static void put_detection(const struct job *j, struct buf *out)
+{
+    static const char name[] = "muster_detection_seconds";
+    put_histogram_head(name,
+                       "From a rank's bad end (by its pod's clock), or a lost member's "
+                       "last byte, to the word of it.",
+                       out);
+    for (int w = 0; w < JOB_STATS_WORDS; w++) {
+        CLEANUP_FREE char *label = xasprintf("cause=\"%s\"", job_stats_word_name(w));
+        put_times(name, label, job_stats_detection(j->stats, w), out);
+    }
+}
+
+static void put_histogram(const char *name, const char *help,
+                          const struct job_stats_times *t, struct buf *out)
+{
+    put_histogram_head(name, help, out);
+    put_times(name, "", t, out);
 }
 
 static void put_restarts(const struct job *j, struct buf *out)
@@ -43,15 +72,13 @@ static void put_restarts(const struct job *j, struct buf *out)
     for (int c = 0; c < JOB_STATS_CAUSES; c++)
         promtext_sample(out, name, "cause", job_stats_cause(c),
                         (double)job_stats_restarts(j->stats, c));
-    put_times("muster_detection_seconds",
-              "From the last byte of a lost member to the word that it is lost.",
-              job_stats_detection(j->stats), out);
-    put_times("muster_stop_seconds",
-              "From the cause of a stop to the proofs that no rank is left.",
-              job_stats_stopping(j->stats), out);
-    put_times("muster_recovery_seconds",
-              "From the cause of a restart until all ranks run again.",
-              job_stats_recovery(j->stats), out);
+    put_detection(j, out);
+    put_histogram("muster_stop_seconds",
+                  "From the cause of a stop to the proofs that no rank is left.",
+                  job_stats_stopping(j->stats), out);
+    put_histogram("muster_recovery_seconds",
+                  "From the cause of a restart until all ranks run again.",
+                  job_stats_recovery(j->stats), out);
     promtext_one(out, "muster_lost_seconds_total", PROMTEXT_COUNTER,
                  "Time in which ranks did not run, from a cause until they run again.",
                  job_stats_lost_s(j->stats, loop_now_ms()));

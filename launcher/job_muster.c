@@ -15,8 +15,9 @@
 #include "launcher/oneline.h"
 
 enum {
-    LAST_WORDS_MS = 2000, // for what old ranks printed and nobody has read yet
-    REASON_MAX = 1000,    // bytes; it goes into the ranks' environment
+    LAST_WORDS_MS = 2000,    // for what old ranks printed and nobody has read yet
+    REASON_MAX = 1000,       // bytes; it goes into the ranks' environment
+    PREPARE_AHEAD_MS = 5000, // of the fence's end: only GO has to wait for it
     SHOWN = 3,
     HISTORY_SHOWN = 10, // the last ones
 };
@@ -28,9 +29,6 @@ static bool cannot(const struct job *j, struct err *why)
 {
     if (j->at->unproven)
         err_set(why, "it is not restarted, as some of its ranks may still run");
-    else if (j->local && j->group.v[0].state != GROUP_ATTACHED)
-        err_set(why, "it is not restarted, as it was the agent of this machine that "
-                     "ended");
     return why->text != NULL;
 }
 
@@ -125,23 +123,42 @@ void job_muster_over(struct job *j)
              j->reason, j->at->number + 1, j->opts->replace_timeout_ms / 1e3, who);
 }
 
+// Before the next attempt is prepared. A loss meanwhile costs no restart.
+static uint64_t muster_left(const struct job *j)
+{
+    uint64_t words = output_is_ended(j->output) ? 0 : left(j->last_words_ms);
+    uint64_t fence = left(job_return_fences(j));
+    fence = fence > PREPARE_AHEAD_MS ? fence - PREPARE_AHEAD_MS : 0;
+    return longer_of(words, longer_of(left(j->pause_ms), fence));
+}
+
+static bool is_mustered(const struct job *j)
+{
+    BUF_AUTO text = BUF_INIT;
+    return j->state == JOB_MUSTER && vacant(j, true, &text) == 0;
+}
+
+static bool is_ready(const struct job *j)
+{
+    return j->state == JOB_PREPARE && j->at->ready == j->map.npositions;
+}
+
 static void on_muster(evutil_socket_t fd, short what, void *arg)
 {
     struct job *j = arg;
-    BUF_AUTO text = BUF_INIT;
-    if (j->state != JOB_MUSTER || vacant(j, true, &text) > 0)
+    if (!is_mustered(j) && !is_ready(j))
         return;
-    uint64_t words = output_is_ended(j->output) ? 0 : left(j->last_words_ms);
-    uint64_t pause = longer_of(left(j->pause_ms), left(job_return_fences(j)));
-    if (words > 0 || pause > 0)
-        loop_timer_arm(j->muster_timer, longer_of(words, pause));
+    bool ready = is_ready(j);
+    uint64_t more = ready ? left(job_return_fences(j)) : muster_left(j);
+    if (more > 0)
+        loop_timer_arm(j->muster_timer, more);
     else
-        job_event(j, JOB_EV_MUSTERED);
+        job_event(j, ready ? JOB_EV_READY : JOB_EV_MUSTERED);
 }
 
 void job_muster_check(struct job *j)
 {
-    if (j->state == JOB_MUSTER)
+    if (j->state == JOB_MUSTER || j->state == JOB_PREPARE)
         loop_timer_arm(j->muster_timer, 0);
 }
 
@@ -179,8 +196,6 @@ void job_muster_begin(struct job *j)
               j->run_ms > 0 ? (double)(loop_now_ms() - j->run_ms) / 1e3 : 0, j->reason);
     job_spares_begin(j);
     verdict_free(&j->verdict);
-    if (j->muster_timer == NULL)
-        j->muster_timer = loop_timer(j->conf.base, on_muster, j);
     j->last_words_ms = loop_now_ms() + LAST_WORDS_MS;
     job_end_unstarted(j);
     tell_failure(j);
@@ -199,6 +214,8 @@ void job_muster_next(struct job *j)
     for (uint32_t i = 0; i < j->group.n; i++) { // until another agent comes
         j->at->seats[i].replaced = before->seats[i].replaced;
         j->at->seats[i].leaves = before->seats[i].leaves;
+        j->at->seats[i].fence_ms = before->seats[i].fence_ms; // GO waits for it
+        j->at->seats[i].back = before->seats[i].back;
     }
     job_attempt_destroy(before);
     j->run_ms = 0;
@@ -207,6 +224,11 @@ void job_muster_next(struct job *j)
     events_write(
         j->conf.events, "attempt",
         jsonpack("{s:i, s:s}", "attempt", (int)j->at->number, "reason", j->reason));
+}
+
+void job_muster_create(struct job *j)
+{
+    j->muster_timer = loop_timer(j->conf.base, on_muster, j);
 }
 
 void job_muster_tell(struct job *j)

@@ -31,6 +31,7 @@ Muster__Attach *job_plan_attach(const struct roll *roll, const struct members *m
     a->orphan_grace_ms = o->orphan_grace_ms;
     a->link_grace_ms =
         o->link_grace_ms < o->orphan_grace_ms ? o->link_grace_ms : o->orphan_grace_ms;
+    a->heartbeat_ms = o->heartbeat_ms;
     a->connect_ms = o->wait_ms;
     a->job_key = xstrdup(roll->job_key);
     a->n_members = roll->nmembers;
@@ -122,6 +123,8 @@ static Muster__Prepare *make_world(const struct roll *roll, const struct map *ma
     p->pmix = strcmp(o->pmi, "pmix") == 0 || strcmp(o->pmi, "auto") == 0;
     p->pmi1 = strcmp(o->pmi, "pmi1") == 0 || strcmp(o->pmi, "auto") == 0;
     p->grace_ms = o->grace_ms;
+    p->pre_stop_signal = o->pre_stop_signal;
+    p->pre_stop_ms = o->pre_stop_signal != 0 ? o->pre_stop_ms : 0;
     p->universe_size = map->slots > map->ranks ? map->slots : map->ranks;
     p->loopback = all_loopback(roll);
     add_positions(p, roll, map);

@@ -13,6 +13,7 @@
 #include "common/mem.h"
 #include "hostfile/hostname.h"
 #include "launcher/job_internal.h"
+#include "wire/graces.h"
 
 // Is it of use that the member comes back? A job that ends with its first failure needs only
 // those without ranks, for the worlds that ranks may still spawn.
@@ -54,9 +55,12 @@ static void order(struct job *j, uint32_t vertex)
 void job_return_want(struct job *j, uint32_t vertex)
 {
     const struct group_member *m = group_at(&j->group, vertex);
-    if (j->local || m->state != GROUP_LOST || !is_wanted(j, vertex))
+    if (m->state != GROUP_LOST || !is_wanted(j, vertex))
         return;
-    order(j, vertex);
+    if (j->local)
+        job_connect_local(j);
+    else
+        order(j, vertex);
 }
 
 void job_return_missing(struct job *j, uint32_t vertex, bool final)
@@ -67,31 +71,43 @@ void job_return_missing(struct job *j, uint32_t vertex, bool final)
         job_roll_recheck(j, vertex);
 }
 
-// Its agent ends the ranks after the orphan grace, which counts from when it missed us: not
-// later than a heartbeat's silence after we missed it, and our link grace is over already.
-// Then they have the grace between SIGTERM and SIGKILL. sshd's agents know no graces.
-static uint64_t outlive_ms(const struct job *j)
+// sshd's agents know no graces: they end with their connection.
+static uint64_t outlive_ms(const struct job *j, unsigned below)
 {
-    uint64_t orphan = j->attach->orphan_grace_ms - j->attach->link_grace_ms;
-    uint64_t graces = j->via == NULL ? orphan + j->opts->grace_ms : 0;
-    return graces + LINK_DEAD_MS + JOB_MARGIN_MS;
+    bool stay = j->via == NULL && !j->local;
+    struct graces g = {.dead_ms = j->attach->heartbeat_ms * LINK_DEAD_BEATS,
+                       .link_ms = stay ? j->attach->link_grace_ms : 0,
+                       .orphan_ms = stay ? j->attach->orphan_grace_ms : 0,
+                       .stop_ms = stay ? j->opts->grace_ms : 0};
+    return graces_outlive_ms(&g, below);
 }
 
-void job_return_fence(struct job *j, uint32_t vertex)
+uint64_t job_return_outlive_ms(const struct job *j)
 {
-    uint64_t until = loop_now_ms() + outlive_ms(j);
-    log_debug(j->conf.log, "ranks of member %s may run for %llu ms",
+    return outlive_ms(j, 0);
+}
+
+void job_return_fence(struct job *j, uint32_t vertex, uint32_t top, uint64_t heard_ms)
+{
+    unsigned below = tree_depth(&j->tree, vertex) - tree_depth(&j->tree, top);
+    uint64_t until = heard_ms + outlive_ms(j, below);
+    log_debug(j->conf.log, "ranks of member %s may run for %lld ms",
               group_at(&j->group, vertex)->member->name,
-              (unsigned long long)(until - loop_now_ms()));
+              (long long)(until - loop_now_ms()));
     job_seat(j, vertex)->fence_ms = until;
+    job_seat(j, vertex)->back = false;
 }
 
 uint64_t job_return_fences(const struct job *j)
 {
     uint64_t latest = 0;
-    for (uint32_t i = 0; i < j->group.n; i++)
-        if (j->at->seats[i].fence_ms > latest)
-            latest = j->at->seats[i].fence_ms;
+    for (uint32_t i = 0; i < j->group.n; i++) {
+        const struct job_seat *s = &j->at->seats[i];
+        // Who gets no ranks in the attempt that is prepared says no READY.
+        bool says = s->back && (j->state == JOB_MUSTER || s->hosts);
+        if (!says && s->fence_ms > latest)
+            latest = s->fence_ms;
+    }
     return latest;
 }
 
@@ -124,7 +140,8 @@ void job_return_greet(struct job *j, uint32_t vertex, bool same)
     struct job_seat *seat = job_seat(j, vertex);
     seat->replaced = seat->replaced && same;
     seat->leaves = seat->replaced;
-    if (same || has_ended(j, vertex))
+    seat->back = same;
+    if (!same && has_ended(j, vertex))
         seat->fence_ms = 0;
     job_muster_check(j);
     if (!job_attempt_lives(j) || j->at->prepare == NULL)

@@ -52,7 +52,8 @@ static bool is_gone(void *arg, uint32_t member)
 {
     const struct job *j = arg;
     const struct group_member *m = &j->group.v[member];
-    return m->state == GROUP_LOST && strcmp(m->address, j->spares->v[member].at) == 0;
+    bool out = m->state == GROUP_LOST || job_seat(j, member + 1)->replaced;
+    return out && strcmp(m->address, j->spares->v[member].at) == 0;
 }
 
 int job_spares_create(struct job *j, struct err *err)
@@ -128,6 +129,22 @@ void job_spares_lost(struct job *j, uint32_t member, const char *why)
     s->why = xstrdup(why);
     if (!ends && j->state < JOB_STOP && j->opts->policy.on_failure == POLICY_RESTART)
         ask_for_another(j, member);
+}
+
+// What holds that process holds its device, too. Only where somebody makes another pod is
+// this one given up: its agent is well, and better than none.
+void job_spares_blame(struct job *j, uint32_t member, const char *process)
+{
+    struct standing *s = &j->spares->v[member];
+    struct job_seat *seat = job_seat(j, member + 1);
+    job_spares_failed(j, member);
+    if (j->spares->hook == NULL)
+        return;
+    seat->replaced = true;
+    seat->leaves = true;
+    free(s->why);
+    s->why = xasprintf("process %s outlived SIGKILL", process);
+    group_set_why(&j->group.v[member], s->why);
 }
 
 void job_spares_begin(struct job *j)

@@ -18,16 +18,10 @@
 #include "common/mem.h"
 #include "launcher/job_internal.h"
 #include "launcher/job_plan.h"
+#include "launcher/world_fsm.h"
 #include "wire/msg.h"
 
 enum { BOUND_MS = 60000, SILENT_SHOWN = 4 }; // above the agents' own bounds
-
-enum world_state {
-    WORLD_PREPARING,
-    WORLD_STARTING, // GO was sent
-    WORLD_RUNNING,  // SPAWN_DONE was sent
-    WORLD_FAILED,   // the same, with an error
-};
 
 // Who wants a world.
 struct asker {
@@ -52,6 +46,18 @@ struct job_world {
     struct event *bound;
     struct asker asker;
 };
+
+// False: it means nothing there.
+static bool happen(struct job_world *w, enum world_event ev)
+{
+    enum world_state was = w->state;
+    bool moved = world_fsm_next(&w->state, ev);
+    if (moved)
+        log_debug(w->job->conf.log, "world %u: %s -- %s --> %s", w->number,
+                  world_state_name(was), world_event_name(ev),
+                  world_state_name(w->state));
+    return moved;
+}
 
 const char *job_spawn_nspace(const struct job_world *w)
 {
@@ -309,7 +315,7 @@ void job_spawn_ready(struct job *j, uint32_t vertex, const Muster__Ready *m)
         w->master_port = m->master_port;
     if (--w->nsilent > 0)
         return;
-    w->state = WORLD_STARTING;
+    happen(w, WORLD_EV_READY);
     Muster__Go go = MUSTER__GO__INIT;
     go.master_address = w->prepare->positions[0]->address;
     go.master_port = w->master_port;
@@ -321,9 +327,8 @@ void job_spawn_ready(struct job *j, uint32_t vertex, const Muster__Ready *m)
 void job_spawn_started(struct job *j, const struct job_world *world)
 {
     struct job_world *w = find(j, world->number);
-    if (w == NULL || ++w->started < w->map.ranks)
+    if (w == NULL || ++w->started < w->map.ranks || !happen(w, WORLD_EV_STARTED))
         return;
-    w->state = WORLD_RUNNING;
     loop_timer_disarm(w->bound);
     events_write(j->conf.events, "spawned",
                  jsonpack("{s:i, s:s, s:i, s:i}", "world", (int)w->number, "nspace",
@@ -335,9 +340,8 @@ void job_spawn_started(struct job *j, const struct job_world *world)
 void job_spawn_failed(struct job *j, uint32_t number, int code, const char *why)
 {
     struct job_world *w = find(j, number);
-    if (w == NULL || w->state != WORLD_PREPARING)
+    if (w == NULL || !happen(w, WORLD_EV_FAILED))
         return;
-    w->state = WORLD_FAILED;
     loop_timer_disarm(w->bound);
     refuse(j, &w->asker, code, why);
     for (uint32_t r = 0; r < w->map.ranks; r++)

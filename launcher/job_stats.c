@@ -8,7 +8,7 @@
 struct job_stats {
     uint64_t cause_ms; // of the outage that lasts; 0: none (no clock is at 0)
     uint64_t restarts[JOB_STATS_CAUSES];
-    struct job_stats_times detection, stopping, recovery;
+    struct job_stats_times detection[JOB_STATS_WORDS], stopping, recovery;
 };
 
 static const double bounds[JOB_STATS_BUCKETS] = {0.1, 0.3, 1,   3,   10,
@@ -70,9 +70,15 @@ void job_stats_state(struct job_stats *s, uint64_t now_ms, enum job_state from,
     s->cause_ms = 0;
 }
 
-void job_stats_loss(struct job_stats *s, uint64_t silent_ms)
+const char *job_stats_word_name(enum job_stats_word w)
 {
-    observe(&s->detection, (double)silent_ms / 1e3);
+    static const char *const names[JOB_STATS_WORDS] = {"exit", "loss"};
+    return names[w];
+}
+
+void job_stats_heard(struct job_stats *s, enum job_stats_word w, uint64_t late_ms)
+{
+    observe(&s->detection[w], (double)late_ms / 1e3);
 }
 
 uint64_t job_stats_restarts(const struct job_stats *s, enum verdict_strength cause)
@@ -80,9 +86,10 @@ uint64_t job_stats_restarts(const struct job_stats *s, enum verdict_strength cau
     return s->restarts[cause];
 }
 
-const struct job_stats_times *job_stats_detection(const struct job_stats *s)
+const struct job_stats_times *job_stats_detection(const struct job_stats *s,
+                                                  enum job_stats_word w)
 {
-    return &s->detection;
+    return &s->detection[w];
 }
 
 const struct job_stats_times *job_stats_stopping(const struct job_stats *s)

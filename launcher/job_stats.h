@@ -30,13 +30,20 @@ void job_stats_destroy(struct job_stats *s); // NULL-safe
 void job_stats_state(struct job_stats *s, uint64_t now_ms, enum job_state from,
                      enum job_state to, const struct verdict *v);
 
-// A member was lost that had said nothing for so long.
-void job_stats_loss(struct job_stats *s, uint64_t silent_ms);
+enum job_stats_word {
+    JOB_STATS_EXIT, // of a rank that ended badly: since its end, as far as clocks agree
+    JOB_STATS_LOSS, // of a member: since its last byte, which is not seen finer than
+                    // heartbeats are
+    JOB_STATS_WORDS,
+};
+const char *job_stats_word_name(enum job_stats_word w); // as a label
+
+// The word of it came so late.
+void job_stats_heard(struct job_stats *s, enum job_stats_word w, uint64_t late_ms);
 
 uint64_t job_stats_restarts(const struct job_stats *s, enum verdict_strength cause);
-// From the last byte of members to the word that they are lost: no less than the detection
-// took, which is not seen finer than heartbeats are.
-const struct job_stats_times *job_stats_detection(const struct job_stats *s);
+const struct job_stats_times *job_stats_detection(const struct job_stats *s,
+                                                  enum job_stats_word w);
 // From the cause to the proofs that all ranks are gone.
 const struct job_stats_times *job_stats_stopping(const struct job_stats *s);
 // From the cause until all ranks of the next attempt run.

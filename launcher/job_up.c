@@ -6,6 +6,7 @@
 
 #include "common/jsonpack.h"
 #include "common/log.h"
+#include "common/loop.h"
 #include "common/mem.h"
 #include "launcher/input.h"
 #include "launcher/job_internal.h"
@@ -77,6 +78,13 @@ static void check_idle_exits(struct job *j)
     }
 }
 
+// By the clocks of two machines: a figure, and nothing hangs on it.
+static uint64_t late_ms(const Muster__Exited *m)
+{
+    uint64_t now = loop_wall_ms();
+    return m->ended_ms > 0 && now > m->ended_ms ? now - m->ended_ms : 0;
+}
+
 static void on_exited(struct job *j, const struct frame *f)
 {
     Muster__Exited *m = msg_unpack(f, &muster__exited__descriptor, NULL);
@@ -88,11 +96,15 @@ static void on_exited(struct job *j, const struct frame *f)
     rank->pid = m->pid;
     rank->idle_exit = m->status == 0 && !m->pmix_connected;
     struct verdict_rank t = job_rank_text(j, m->rank);
+    uint64_t late = late_ms(m);
     events_write(j->conf.events, "exited",
-                 jsonpack("{s:i, s:i, s:s, s:i, s:i}", "attempt", (int)j->at->number,
-                          "rank", (int)m->rank, "member", t.member, "pid", (int)m->pid,
-                          "status", (int)m->status));
+                 jsonpack("{s:i, s:i, s:s, s:i, s:i, s:f}", "attempt",
+                          (int)j->at->number, "rank", (int)m->rank, "member", t.member,
+                          "pid", (int)m->pid, "status", (int)m->status, "late",
+                          (double)late / 1e3));
     bool bad = m->status != 0 || (m->pmix_connected && !m->pmix_finalized);
+    if (job_attempt_lives(j) && bad)
+        job_stats_heard(j->stats, JOB_STATS_EXIT, late);
     if (job_attempt_lives(j) && bad)
         job_notify_ended(j, m->rank,
                          WIFSIGNALED(m->status)
@@ -143,13 +155,12 @@ static void on_ready(struct job *j, const struct frame *f, struct group_member *
     if (world > 0 || seat->ready || job_position(j, f->src) == NULL)
         return;
     seat->ready = true;
-    if (++j->at->ready == j->map.npositions)
-        job_event(j, JOB_EV_READY);
+    j->at->ready++;
+    job_muster_check(j);
 }
 
-// What its agent says of it, as the cause.
-static void member_failed(struct job *j, uint32_t vertex,
-                          enum verdict_strength strength, int code, const char *why)
+void job_member_failed(struct job *j, uint32_t vertex, enum verdict_strength strength,
+                       int code, const char *why)
 {
     CLEANUP_FREE char *name = group_member_text(group_at(&j->group, vertex));
     job_spares_failed(j, vertex - 1);
@@ -173,8 +184,8 @@ static void on_failed(struct job *j, const struct frame *f, struct group_member 
         CLEANUP_FREE char *why = xasprintf("member %s: %s", name, msg->text);
         job_spawn_failed(j, msg->world, code, why);
     } else if (msg != NULL && counts)
-        member_failed(j, f->src, is_mistake(code) ? VERDICT_ORDER : VERDICT_LOSS, code,
-                      msg->text);
+        job_member_failed(j, f->src, is_mistake(code) ? VERDICT_ORDER : VERDICT_LOSS,
+                          code, msg->text);
     msg_free(msg);
 }
 
@@ -204,38 +215,12 @@ static void on_started(struct job *j, const struct frame *f, struct group_member
         job_event(j, JOB_EV_STARTED);
 }
 
-static void on_stopped(struct job *j, const struct frame *f, struct group_member *m)
+static void on_stopped(struct job *j, const struct frame *f)
 {
-    Muster__Stopped *msg = msg_unpack(f, &muster__stopped__descriptor, NULL);
-    struct job_seat *seat = job_seat(j, f->src);
-    if (msg == NULL || seat->stopped || !seat->hosts) {
-        msg_free(msg);
-        return;
-    }
-    seat->stopped = true;
-    j->at->stopped++;
-    CLEANUP_FREE char *name = group_member_text(m);
-    for (size_t i = 0; i < msg->n_leftovers; i++)
-        log_warn(j->conf.log,
-                 "member %s: process %s outlived SIGKILL and was left; the "
-                 "node needs a look",
-                 name, msg->leftovers[i]);
-    events_write(j->conf.events, "stopped",
-                 jsonpack("{s:s, s:i, s:s}", "member", m->member->name, "leftovers",
-                          (int)msg->n_leftovers, "why", msg->why));
-    seat->leaves = msg->leaves || seat->replaced;
-    if (msg->leaves)
-        group_set_why(m, msg->why);
-    if (msg->why[0] != '\0') { // nobody asked: no exits may have been told
-        if (job_attempt_lives(j) || job_settling(j))
-            member_failed(j, f->src, VERDICT_LOSS, VERDICT_OWN_FAILURE, msg->why);
-        for (uint32_t r = 0; r < j->at->nranks; r++)
-            if (j->at->ranks[r].member + 1 == f->src)
-                job_rank_gone(j, r, msg->why);
-    }
-    msg_free(msg);
-    if (j->at->stopped == j->at->hosts)
-        job_stopped(j);
+    Muster__Stopped *m = msg_unpack(f, &muster__stopped__descriptor, NULL);
+    if (m != NULL)
+        job_stop_proof(j, f->src, m);
+    msg_free(m);
 }
 
 static void on_output(struct job *j, const struct frame *f)
@@ -345,7 +330,7 @@ static void attempt_frame(struct job *j, const struct frame *f, struct group_mem
     case FRAME_FAILED: on_failed(j, f, m); break;
     case FRAME_STARTED: on_started(j, f, m); break;
     case FRAME_EXITED: on_exited(j, f); break;
-    case FRAME_STOPPED: on_stopped(j, f, m); break;
+    case FRAME_STOPPED: on_stopped(j, f); break;
     case FRAME_OUTPUT: on_output(j, f); break;
     case FRAME_CREDIT: on_taken(j, f); break;
     case FRAME_COLL: job_coll_part(j, f); break;

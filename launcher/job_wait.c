@@ -25,7 +25,14 @@ static char *waiting_text(const struct job *j)
     buf_printf(&text, "members %u/%u found, %u connected", group_found(&j->group), want,
                group_attached(&j->group));
     if (j->state > JOB_CONNECT) {
+        uint64_t fences = job_return_fences(j), now = loop_now_ms();
         buf_printf(&text, ", %u/%u ready", j->at->ready, j->map.npositions);
+        if (j->state == JOB_PREPARE && fences > now)
+            buf_printf(
+                &text,
+                "; the ranks start in %.1f s, when the agents that were lost have "
+                "ended theirs",
+                (double)(fences - now) / 1e3);
         if (j->state == JOB_START)
             buf_printf(&text, ", ranks started on %u", j->at->started);
         return buf_steal_str(&text);
@@ -46,8 +53,7 @@ static char *waiting_text(const struct job *j)
     return buf_steal_str(&text);
 }
 
-// "train-2 (10.0.0.5), train-3 (10.0.0.6)": whose proof is missing.
-static char *unproven(const struct job *j)
+char *job_unproven_text(const struct job *j)
 {
     BUF_AUTO text = BUF_INIT;
     unsigned n = 0;
@@ -65,13 +71,10 @@ static char *unproven(const struct job *j)
 
 char *job_wait_text(const struct job *j)
 {
-    CLEANUP_FREE char *who = j->state == JOB_STOP ? unproven(j) : NULL;
     switch (j->state) {
     case JOB_RUN:
     case JOB_DONE: return NULL;
-    case JOB_STOP:
-        return xasprintf("the proof that no rank is left on %s (--grace %g s)", who,
-                         j->opts->grace_ms / 1e3);
+    case JOB_STOP: return job_stop_text(j);
     case JOB_DRAIN: return xstrdup("the end of the ranks' output, and its readers");
     case JOB_CLOSE: return xstrdup("the agents' good-bye");
     default: return waiting_text(j);

@@ -37,6 +37,7 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/job_spawn.c \
 	%D%/job_stats.c %D%/job_stats.h \
 	%D%/job_status.c \
+	%D%/job_stop.c \
 	%D%/job_up.c \
 	%D%/job_wait.c \
 	%D%/lines.c %D%/lines.h \
@@ -58,6 +59,7 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/streams.c %D%/streams.h \
 	%D%/verdict.c %D%/verdict.h \
 	%D%/via_opts.c %D%/via_opts.h \
+	%D%/world_fsm.c %D%/world_fsm.h \
 	%D%/writer.c %D%/writer.h
 launcher_muster_SOURCES = %D%/main.c
 launcher_muster_LDADD = launcher/liblauncher.a $(WIRE_LIBS) $(HOSTFILE_LIBS) \

@@ -3,17 +3,20 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/httpd.h"
 #include "common/mem.h"
 #include "common/seconds.h"
+#include "common/signame.h"
 #include "config.h"
 #include "hostfile/source_opts.h"
 #include "launcher/foreign_opts.h"
 #include "launcher/input.h"
 #include "wire/claim.h"
+#include "wire/link.h"
 #include "wire/tree.h"
 
 #ifdef HAVE_PMIX
@@ -34,8 +37,11 @@ enum {
     KEY_PMI,
     KEY_WAIT,
     KEY_GRACE,
+    KEY_PRE_STOP_SIGNAL,
+    KEY_PRE_STOP_GRACE,
     KEY_ORPHAN_GRACE,
     KEY_LINK_GRACE,
+    KEY_HEARTBEAT,
     KEY_FANOUT,
     KEY_TAG,
     KEY_MAP_BY,
@@ -78,10 +84,22 @@ static const struct argp_option options[] = {
     {"wait", KEY_WAIT, "SECONDS", 0,
      "How long to wait for members that are missing (default: 300)", 4},
     {"grace", KEY_GRACE, "SECONDS", 0, "Between SIGTERM and SIGKILL (default: 10)", 4},
+    {"pre-stop-signal", KEY_PRE_STOP_SIGNAL, "SIGNAL", 0,
+     "Send SIGNAL (such as USR1) before SIGTERM while all ranks live, so that they "
+     "write "
+     "a "
+     "last checkpoint",
+     4},
+    {"pre-stop-grace", KEY_PRE_STOP_GRACE, "SECONDS", 0,
+     "Between SIGNAL and SIGTERM, unless all ranks have ended (default: 30)", 4},
     {"orphan-grace", KEY_ORPHAN_GRACE, "SECONDS", 0,
-     "How long agents keep the ranks of a launcher that is gone (default: 10)", 4},
+     "How long agents keep the ranks of a launcher that is gone (default: 6)", 4},
     {"link-grace", KEY_LINK_GRACE, "SECONDS", 0,
      "How long a member whose connection is lost may come back (default: 5)", 4},
+    {"heartbeat", KEY_HEARTBEAT, "SECONDS", 0,
+     "How often links show that they live; three that do not come are a loss (default: "
+     "1)",
+     4},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0,
      "Stop the job after so long, counted from the start of the ranks; exit code 124",
      4},
@@ -284,6 +302,26 @@ static void take_map_by(struct argp_state *state, struct opts *o, const char *te
     o->map.ppn = number(state, "--map-by ppr", k, 1, 65536);
 }
 
+static void take_pre_stop(struct argp_state *state, struct opts *o, const char *text)
+{
+    int signo = signame_parse(text);
+    if (signo == 0 || signo == SIGKILL || signo == SIGSTOP)
+        argp_error(state,
+                   "--pre-stop-signal %s: give the name or number of a signal that a "
+                   "program can catch, such as USR1",
+                   text);
+    o->pre_stop_signal = (uint32_t)signo;
+}
+
+static void take_heartbeat(struct argp_state *state, struct opts *o, const char *text)
+{
+    o->heartbeat_ms = seconds(state, "--heartbeat", text);
+    if (o->heartbeat_ms < LINK_HEARTBEAT_MIN_MS ||
+        o->heartbeat_ms > LINK_HEARTBEAT_MAX_MS)
+        argp_error(state, "--heartbeat %s: give seconds, %g to %g", text,
+                   LINK_HEARTBEAT_MIN_MS / 1e3, LINK_HEARTBEAT_MAX_MS / 1e3);
+}
+
 static void take_job(struct argp_state *state, struct opts *o, const char *text)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -344,12 +382,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_PMI: check_pmi(state, o, arg); return 0;
     case KEY_WAIT: o->wait_ms = seconds(state, "--wait", arg); return 0;
     case KEY_GRACE: o->grace_ms = seconds(state, "--grace", arg); return 0;
+    case KEY_PRE_STOP_SIGNAL: take_pre_stop(state, o, arg); return 0;
+    case KEY_PRE_STOP_GRACE:
+        o->pre_stop_ms = seconds(state, "--pre-stop-grace", arg);
+        return 0;
     case KEY_ORPHAN_GRACE:
         o->orphan_grace_ms = seconds(state, "--orphan-grace", arg);
         return 0;
     case KEY_LINK_GRACE:
         o->link_grace_ms = seconds(state, "--link-grace", arg);
         return 0;
+    case KEY_HEARTBEAT: take_heartbeat(state, o, arg); return 0;
     case KEY_FANOUT: o->fanout = number(state, "--fanout", arg, 1, 65536); return 0;
     case KEY_TIMEOUT: o->timeout_ms = seconds(state, "--timeout", arg); return 0;
     case KEY_MAP_BY: take_map_by(state, o, arg); return 0;
@@ -468,7 +511,9 @@ int opts_parse(struct opts *o, int argc, char **argv, int *code)
                        .input = 1, // rank 0, as mpirun does
                        .wait_ms = 300000,
                        .grace_ms = 10000,
-                       .orphan_grace_ms = 10000,
+                       .pre_stop_ms = 30000,
+                       .heartbeat_ms = LINK_HEARTBEAT_MS,
+                       .orphan_grace_ms = 6000,
                        .link_grace_ms = 5000,
                        .policy = {.max_restarts = 10,
                                   .window_ms = 3600000,

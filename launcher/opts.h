@@ -31,6 +31,9 @@ struct opts {
     struct output_style output; // --tag-output and its kin
     uint32_t wait_ms;           // --wait: bound for finding and connecting members
     uint32_t grace_ms;          // --grace: SIGTERM to SIGKILL
+    uint32_t pre_stop_signal;   // --pre-stop-signal; 0: none
+    uint32_t pre_stop_ms;       // --pre-stop-grace
+    uint32_t heartbeat_ms;      // --heartbeat
     uint32_t orphan_grace_ms;   // --orphan-grace
     uint32_t link_grace_ms;     // --link-grace; no more than the orphan grace counts
     uint32_t timeout_ms;        // --timeout: of the ranks' run; 0: none

@@ -10,12 +10,11 @@
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
+#include "wire/branch_state.h"
 #include "wire/msg.h"
 #include "wire/via.h"
 
 enum { RETRY_FIRST_MS = 50, RETRY_MAX_MS = 1000, DIALS_AT_ONCE = 64 };
-
-enum child_state { CHILD_WAITING, CHILD_DIALING, CHILD_ATTACHED, CHILD_GONE };
 
 struct child {
     struct branch *branch;
@@ -65,6 +64,20 @@ static void leave(struct branch *b)
         free_branch(b);
 }
 
+// Keeps count of those that are dialed.
+static void become(struct child *c, enum child_event ev)
+{
+    struct branch *b = c->branch;
+    enum child_state was = c->state, to = child_state_next(was, ev);
+    if (to == was)
+        return;
+    log_debug(b->conf.link.log, "vertex %u: %s -- %s --> %s", c->vertex,
+              child_state_name(was), child_event_name(ev), child_state_name(to));
+    c->state = to;
+    b->dialing += to == CHILD_DIALING ? 1 : 0;
+    b->dialing -= was == CHILD_DIALING ? 1 : 0;
+}
+
 static void dial(struct child *c);
 
 static const Muster__Member *member_of(const struct child *c)
@@ -101,7 +114,7 @@ static void fail_try(struct child *c, const struct err *why)
 {
     struct branch *b = c->branch;
     bool final = c->again ? b->closing : is_final(b, why);
-    c->state = final ? CHILD_GONE : CHILD_WAITING;
+    become(c, final ? CHILD_EV_GIVE_UP : CHILD_EV_FAIL);
     c->lost = c->lost || final;
     if (!final) {
         loop_timer_arm(c->retry, c->backoff_ms);
@@ -133,8 +146,7 @@ static int on_up(void *arg, const Muster__Hello *peer, struct err *err)
     if (!is_expected(c, peer, err))
         return -1;
     enter(b);
-    b->dialing -= c->state == CHILD_DIALING ? 1 : 0;
-    c->state = CHILD_ATTACHED;
+    become(c, CHILD_EV_UP);
     struct frame f = {.kind = FRAME_ATTACH,
                       .job = b->conf.job,
                       .term = b->conf.term,
@@ -188,12 +200,11 @@ static void on_down(void *arg, const struct err *why)
     link_destroy(c->link);
     c->link = NULL;
     if (was == CHILD_DIALING) {
-        b->dialing--;
         fail_try(c, &text);
         if (!b->doomed)
             dial_next(b);
     } else if (was == CHILD_ATTACHED) {
-        c->state = CHILD_GONE;
+        become(c, CHILD_EV_LOSE);
         c->lost = true;
         b->ops->lost(b->arg, c->vertex, &text);
     }
@@ -257,8 +268,7 @@ static void dial(struct child *c)
         fail_try(c, &err);
         return;
     }
-    c->state = CHILD_DIALING;
-    b->dialing++;
+    become(c, CHILD_EV_DIAL);
     if (b->conf.via == NULL) {
         c->link = link_dial(&b->conf.link, (struct sockaddr *)&addr, len, &link_ops, c);
         return;
@@ -307,8 +317,7 @@ void branch_adopt(struct branch *b, uint32_t vertex, int in, int out)
     struct child *c = &b->children[vertex - b->first];
     loop_timer_disarm(c->retry);
     c->tries++;
-    c->state = CHILD_DIALING;
-    b->dialing++;
+    become(c, CHILD_EV_DIAL);
     c->link = link_over_fds(&b->conf.link, in, out, &link_ops, c);
 }
 
@@ -324,17 +333,15 @@ static void lose_moved(struct child *c)
 
 static void stop_dialing(struct child *c)
 {
-    struct branch *b = c->branch;
     link_destroy(c->link);
     c->link = NULL;
-    b->dialing -= c->state == CHILD_DIALING ? 1 : 0;
-    c->state = CHILD_WAITING;
+    become(c, CHILD_EV_REDIAL);
 }
 
 static void redial(struct child *c)
 {
     struct branch *b = c->branch;
-    if (c->state == CHILD_ATTACHED && link_hung_up(c->link))
+    if (c->state == CHILD_ATTACHED && link_seems_gone(c->link))
         lose_moved(c);
     if (c->state == CHILD_ATTACHED || b->closing)
         return;
@@ -400,7 +407,7 @@ void branch_close(struct branch *b)
         }
         link_destroy(c->link);
         c->link = NULL;
-        c->state = CHILD_GONE;
+        become(c, CHILD_EV_GIVE_UP);
     }
 }
 

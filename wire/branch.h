@@ -55,7 +55,7 @@ struct branch *branch_create(const struct branch_conf *conf,
 void branch_adopt(struct branch *b, uint32_t vertex, int in, int out);
 // Dial the child at the address that attach has now, unless it is attached and connected. A
 // child that was lost is dialed until the branch ends. One whose program has ended, so it
-// seems (link_hung_up), is lost() first: it has another address, and is not waited for.
+// seems (link_seems_gone), is lost() first: it has another address, and is not waited for.
 void branch_redial(struct branch *b, uint32_t vertex);
 // The owner has another term now: it stands in what is sent from now on.
 void branch_set_term(struct branch *b, uint32_t term);

@@ -14,7 +14,6 @@
 
 enum {
     OPEN_MS = 10000,
-    HEARTBEAT_MS = 1000,
     LINGER_MS = 1000, // for the peer's last word once ours is written
     QUEUE_MAX = 512 << 20,
 };
@@ -316,6 +315,25 @@ static bool same_major(struct link *l, const Muster__Hello *peer)
     return false;
 }
 
+static void set_heartbeat(struct link *l, uint32_t heartbeat_ms, uint32_t dead_ms)
+{
+    l->conf.heartbeat_ms = heartbeat_ms;
+    l->conf.dead_ms = dead_ms > 0 ? dead_ms : heartbeat_ms * LINK_DEAD_BEATS;
+    uint32_t beat = heartbeat_ms / 2, dead = l->conf.dead_ms / 8;
+    uint32_t finest = beat < dead ? beat : dead;
+    l->tick_ms = finest > 0 ? finest : 1;
+}
+
+static void obey_heartbeat(struct link *l, const Muster__Hello *peer)
+{
+    uint32_t ms = peer->heartbeat_ms;
+    if (!l->obeys || ms < LINK_HEARTBEAT_MIN_MS || ms > LINK_HEARTBEAT_MAX_MS)
+        return;
+    set_heartbeat(l, ms, 0);
+    if (l->t->tune != NULL)
+        l->t->tune(l->transport, l->conf.dead_ms);
+}
+
 static void greet(struct link *l, const Muster__Hello *peer)
 {
     if (l->greeter != NULL && l->greeter(l->greeter_arg, l, &l->ops, &l->arg) < 0) {
@@ -328,6 +346,7 @@ static void greet(struct link *l, const Muster__Hello *peer)
     loop_timer_disarm(l->deadline);
     link_move(l, LINK_EV_GREETED, NULL);
     link_resume_agree(l, peer);
+    obey_heartbeat(l, peer);
     ERR_AUTO err = ERR_INIT;
     if (l->ops->up(l->arg, peer, &err) < 0 && l->state == LINK_UP && !l->doomed)
         link_refuse(l, "REFUSED", err_text(&err));
@@ -461,14 +480,11 @@ struct link *link_core_create(const struct link_conf *conf, const char *peer,
     struct link *l = xcalloc(1, sizeof *l);
     l->conf = *conf;
     l->conf.open_ms = conf->open_ms > 0 ? conf->open_ms : OPEN_MS;
-    l->conf.heartbeat_ms = conf->heartbeat_ms > 0 ? conf->heartbeat_ms : HEARTBEAT_MS;
-    l->conf.dead_ms = conf->dead_ms > 0 ? conf->dead_ms : LINK_DEAD_MS;
     l->conf.queue_max = conf->queue_max > 0 ? conf->queue_max : QUEUE_MAX;
-    uint32_t finest = l->conf.heartbeat_ms / 2 < l->conf.dead_ms / 8
-                          ? l->conf.heartbeat_ms / 2
-                          : l->conf.dead_ms / 8;
-    l->tick_ms = finest > 0 ? finest : 1;
     l->hello = *conf->hello;
+    l->hello.heartbeat_ms = conf->heartbeat_ms;
+    l->obeys = conf->heartbeat_ms == 0;
+    set_heartbeat(l, l->obeys ? LINK_HEARTBEAT_MS : conf->heartbeat_ms, conf->dead_ms);
     if (l->hello.major == 0) {
         l->hello.major = WIRE_MAJOR;
         l->hello.minor = WIRE_MINOR;

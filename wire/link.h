@@ -76,7 +76,13 @@ struct link_ops {
     void (*resumed)(void *arg);
 };
 
-enum { LINK_DEAD_MS = 3000 };
+enum {
+    LINK_HEARTBEAT_MS = 1000,
+    LINK_DEAD_BEATS = 3, // so many that do not come are a loss
+    LINK_DEAD_MS = LINK_HEARTBEAT_MS * LINK_DEAD_BEATS,
+    LINK_HEARTBEAT_MIN_MS = 100,
+    LINK_HEARTBEAT_MAX_MS = 60000,
+};
 
 struct link_conf {
     struct event_base *base;
@@ -85,10 +91,12 @@ struct link_conf {
                                 // major 0: WIRE_MAJOR and WIRE_MINOR are filled in
     struct log *log;            // may be NULL
     uint32_t open_ms;           // deadline until UP; 0: 10,000
-    uint32_t heartbeat_ms;      // 0: 1,000
-    uint32_t dead_ms;           // 0: LINK_DEAD_MS
-    size_t queue_max;  // bytes unsent or not acknowledged that end the link; 0: 512 MiB
-    uint32_t grace_ms; // link_dial: how long the link outlives its connection; 0: not
+    uint32_t heartbeat_ms;      // 0: the peer's, else LINK_HEARTBEAT_MS
+    uint32_t dead_ms;           // 0: LINK_DEAD_BEATS heartbeats
+    size_t queue_max; // bytes unsent or not acknowledged that end the link; 0: 512 MiB
+    uint32_t
+        grace_ms; // link_dial: how long the link outlives its connection (graces.h);
+                  // 0: not
 };
 
 // Connect to `addr`. Never fails at once: failures come through down(). The ops and arg
@@ -145,8 +153,9 @@ const char *link_local_address(const struct link *l);
 
 // How long it has been BROKEN, or was when it went DOWN from there; else 0.
 uint64_t link_away_ms(const struct link *l);
-// BROKEN since the peer's end was closed (its program ended, as a rule), not cut off?
-bool link_hung_up(const struct link *l);
+// BROKEN since the peer's end was closed (its program ended, as a rule), or fell silent; not
+// reset by somebody in between?
+bool link_seems_gone(const struct link *l);
 // For how long no byte has come, as far as heartbeats tell it (not finer than a tick of them);
 // 0: it never was UP.
 uint64_t link_silent_ms(const struct link *l);

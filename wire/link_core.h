@@ -23,6 +23,8 @@ struct link_transport_ops {
     uint64_t (*received)(const void *t);
     // What is waited for before the transport is open ("TCP connect"), for texts.
     const char *(*stage)(const void *t);
+    // What is sent has to be acknowledged within about so long. NULL: by nobody.
+    void (*tune)(void *t, uint32_t dead_ms);
     // It carries another link from now on. NULL: it cannot.
     void (*rebind)(void *t, struct link *l);
     void (*destroy)(void *t);

@@ -56,6 +56,7 @@ struct link {
     Muster__Received received; // the same
     uint64_t theirs[2];        // what the peer has received
 
+    bool obeys;        // nobody told it a heartbeat: the peer's is its own
     bool peer_lives;   // it has told its incarnation
     bool hung_up;      // its end was closed, not cut off
     bool close_wanted; // once there is a connection again

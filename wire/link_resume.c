@@ -7,6 +7,7 @@
 
 #include "common/loop.h"
 #include "common/mem.h"
+#include "wire/graces.h"
 #include "wire/link_redial.h"
 #include "wire/msg.h"
 
@@ -88,16 +89,17 @@ bool link_resume_can(const struct link *l, const struct err *why)
 
 void link_resume_break(struct link *l, const struct err *why)
 {
+    uint64_t now = loop_now_ms();
     l->close_wanted = l->close_wanted || l->state == LINK_CLOSING;
     l->linger_by = 0;
-    l->away_since = loop_now_ms();
+    l->away_since = now;
     err_copy(&l->lost, why);
     link_move(l, LINK_EV_BREAK, err_text(why));
     loop_timer_disarm(l->tick);
-    uint64_t ms =
-        l->close_wanted && l->grace_ms > CLOSE_AWAY_MS ? CLOSE_AWAY_MS : l->grace_ms;
-    l->away_until = l->away_since + ms;
-    loop_timer_arm(l->deadline, ms);
+    l->away_until = graces_link_end(now, l->heard, l->grace_ms);
+    if (l->close_wanted && l->away_until > now + CLOSE_AWAY_MS)
+        l->away_until = now + CLOSE_AWAY_MS;
+    loop_timer_arm(l->deadline, l->away_until - now);
     if (l->redial != NULL)
         link_redial_start(l->redial);
     if (l->ops->broken != NULL)
@@ -146,7 +148,8 @@ void link_resume_time_over(struct link *l)
     const struct err *tried = l->redial != NULL ? link_redial_why(l->redial) : NULL;
     const char *kind = l->lost.kind, *lost = err_text(&l->lost);
     uint64_t late = loop_now_ms() - l->away_until;
-    double away_s = (double)(l->away_until - l->away_since) / 1000.0;
+    uint64_t tenths = (l->away_until - l->away_since + 50) / 100;
+    double away_s = (double)tenths / 10.0;
     if (late >
         2 * (uint64_t)l->tick_ms) { // this process did not run: no fault of the peer
         uint64_t more = late < l->grace_ms ? late : l->grace_ms;
@@ -166,9 +169,10 @@ uint64_t link_away_ms(const struct link *l)
     return away ? loop_now_ms() - l->away_since : 0;
 }
 
-bool link_hung_up(const struct link *l)
+bool link_seems_gone(const struct link *l)
 {
-    return l->state == LINK_BROKEN && l->hung_up;
+    return l->state == LINK_BROKEN &&
+           (l->hung_up || strcmp(l->lost.kind, "SILENT") == 0);
 }
 
 // ---- a connection that goes on with a link ----------------------------------

@@ -8,6 +8,7 @@
 
 #include "common/loop.h"
 #include "common/mem.h"
+#include "wire/link_sock.h"
 #include "wire/replay.h"
 
 enum {
@@ -328,12 +329,18 @@ static void ssh_destroy(void *t)
     free(s);
 }
 
+static void ssh_tune(void *t, uint32_t dead_ms)
+{
+    link_sock_tune(((struct link_ssh *)t)->fd, dead_ms);
+}
+
 static const struct link_transport_ops ssh_ops = {
     .send = ssh_send,
     .send_last = ssh_send_last,
     .pending = ssh_pending,
     .received = ssh_received,
     .stage = ssh_stage,
+    .tune = ssh_tune,
     .rebind = ssh_rebind,
     .destroy = ssh_destroy,
 };

@@ -3,11 +3,13 @@ wire_libwire_a_SOURCES = \
 	%D%/agent_files.c %D%/agent_files.h \
 	%D%/apps.c %D%/apps.h \
 	%D%/branch.c %D%/branch.h \
+	%D%/branch_state.c %D%/branch_state.h \
 	%D%/chan.c %D%/chan.h \
 	%D%/claim.c %D%/claim.h \
 	%D%/coll.c %D%/coll.h \
 	%D%/coll_route.c %D%/coll_route.h \
 	%D%/frame.c %D%/frame.h \
+	%D%/graces.c %D%/graces.h \
 	%D%/keyring.c %D%/keyring.h %D%/keyring_generate.c \
 	%D%/link.c %D%/link.h %D%/link_core.h %D%/link_internal.h \
 	%D%/link_hostkeys.c %D%/link_hostkeys.h \

@@ -18,6 +18,14 @@ uint32_t tree_children(const struct tree *t, uint32_t v, uint32_t *first)
     return left < t->fanout ? left : t->fanout;
 }
 
+uint32_t tree_depth(const struct tree *t, uint32_t v)
+{
+    uint32_t depth = 0;
+    for (; v != 0; v = tree_parent(t, v))
+        depth++;
+    return depth;
+}
+
 int tree_contains(const struct tree *t, uint32_t top, uint32_t v)
 {
     if (v >= t->vertices)

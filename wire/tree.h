@@ -21,6 +21,8 @@ uint32_t tree_parent(const struct tree *t, uint32_t v);
 // Number of children of v, and the first of them (they are consecutive); without
 // children *first is t->vertices.
 uint32_t tree_children(const struct tree *t, uint32_t v, uint32_t *first);
+// Edges between the root and v.
+uint32_t tree_depth(const struct tree *t, uint32_t v);
 // Is v in the subtree of top (v == top: yes)? No for a v that is not in the tree, so
 // this also judges a destination that came from the network.
 int tree_contains(const struct tree *t, uint32_t top, uint32_t v);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/buf.h"
+#include "common/fd.h"
 #include "common/mem.h"
 
 #define BESIDE ".muster-install"
@@ -50,18 +51,6 @@ static int read_all(const struct walk *w, const char *path, struct buf *text,
     return 0;
 }
 
-static int write_all(int fd, const struct buf *text)
-{
-    for (size_t at = 0; at < buf_len(text);) {
-        ssize_t n = write(fd, buf_data(text) + at, buf_len(text) - at);
-        if (n < 0 && errno != EINTR)
-            return -1;
-        if (n > 0)
-            at += (size_t)n;
-    }
-    return 0;
-}
-
 static int put(const struct walk *w, const char *path, const struct buf *text,
                mode_t mode)
 {
@@ -72,7 +61,7 @@ static int put(const struct walk *w, const char *path, const struct buf *text,
         open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return fail(w, beside, "cannot be made");
-    if (write_all(fd, text) < 0 || fchmod(fd, mode) < 0) {
+    if (fd_write(fd, buf_data(text), buf_len(text)) < 0 || fchmod(fd, mode) < 0) {
         fail(w, beside, "cannot be written");
         unlink(beside);
         return -1;

@@ -106,16 +106,23 @@ muster_round() {
   start_muster "$pods" --spares 1
   until_true said 1 "$work/muster.out"
   after 'pod killed, a spare in its place' "$podbox" kill "$last"
-  stop_muster
   replace_with_agent
+  until_true came_back "$last"
+  after 'pod cut off, a spare in its place' "$podbox" cut "$stand_in"
+  stop_muster
+  "$podbox" heal "$stand_in"
+  until_true no_rank "$stand_in"
 }
+
+# came_back POD: its new agent is a member.
+came_back() { [ "$(grep '"attached"' "$share/events" | grep -c "\"$1.train\"")" = 2 ]; }
 
 # start_muster LAST OPTION...: on the pods up to this one.
 start_muster() {
   until_true all_warm
   attempt=1 start=$EPOCHREALTIME
   "$podbox" exec train-0 "$muster" run -q --pods "train-[0-$1].train" --slots 1 "${@:2}" \
-    --on-failure restart --healthy 0 --max-restarts 1000 "$ckpt" /tmp 100000000 50 \
+    --on-failure restart --healthy 0 --max-restarts 1000 --events "$share/events" "$ckpt" /tmp 100000000 50 \
     >"$work/muster.out" 2>"$work/muster.err" &
   job=$!
 }
@@ -137,6 +144,14 @@ after() {
 again() {
   until_true said "$1" "$work/muster.out" || { tail -15 "$work/muster.err" >&2; exit 1; }
   since "$start" "Muster|$2"
+  echo "grace|$2|$(grace_used)" >>"$work/figures"
+}
+
+# grace_used: how long the slowest member's ranks took to end in the last stop.
+grace_used() {
+  awk '/"to":"stop"/ { most = 0 }
+    match($0, /"seconds":[0-9.]+/) { s = substr($0, RSTART + 10, RLENGTH - 10); if (s > most) most = s + 0 }
+    END { print most + 0 }' "$share/events"
 }
 
 replace_with_agent() {
@@ -191,7 +206,7 @@ mpirun_round() {
 # the defaults of --redirects and --tee with its own Python.)
 start_torchrun() {
   local settings=(--env "PYTHONPATH=${PYTHONPATH:-}" --env "LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}")
-  "$podbox" exec "$1" -d "${settings[@]}" python3 -m torch.distributed.run --nnodes "$pods" \
+  "$podbox" exec "$1" -d "${settings[@]}" "$torch_python" -m torch.distributed.run --nnodes "$pods" \
     --nproc_per_node 1 --max_restarts 1000 --redirects 1 --tee 1 --rdzv_backend c10d --rdzv_id recover \
     --rdzv_endpoint "$("$podbox" ip train-0):29400" "$share/recover.py" "$share/torch"
 }
@@ -229,7 +244,7 @@ torchrun_round() {
 # ---- figures -------------------------------------------------------------------------
 
 rows=('plain launch' 'rank killed' 'pod killed, a spare in its place' 'pod replaced'
-  'pod cut off, another one in its place')
+  'pod cut off, another one in its place' 'pod cut off, a spare in its place')
 
 # stats WHO ROW: median, min, max; nothing where there are no figures.
 stats() {
@@ -251,6 +266,33 @@ report() {
         "${ours:+$(awk "BEGIN { printf \"  %6.2f times Muster\", $median / $ours }")}"
     done
   done
+  goal_spare
+  goal_silence
+}
+
+median_of() { stats "$@" | awk '{ print $1 }'; }
+
+# goal_spare: a spare takes over within 1.5 plain launches and the grace that ranks took to end.
+goal_spare() {
+  local launch spare grace
+  launch=$(median_of Muster 'plain launch')
+  spare=$(median_of Muster 'pod killed, a spare in its place')
+  grace=$(median_of grace 'pod killed, a spare in its place')
+  [ -n "$spare" ] || return 0
+  awk -v l="$launch" -v s="$spare" -v g="$grace" 'BEGIN {
+    printf "goal, a spare: %.3f s, of it %.3f s of grace; the rest is %.2f plain launches (1.5): %s\n",
+      s, g, (s - g) / l, s - g <= 1.5 * l ? "met" : "missed" }'
+}
+
+# goal_silence: ten times faster than torchrun, with its defaults.
+goal_silence() {
+  local ours theirs
+  ours=$(median_of Muster 'pod cut off, another one in its place')
+  theirs=$(median_of torchrun 'pod cut off, another one in its place')
+  [ -n "$ours" ] && [ -n "$theirs" ] || return 0
+  awk -v o="$ours" -v t="$theirs" 'BEGIN {
+    printf "goal, a silent loss: %.3f s, torchrun %.3f s: %.1f times faster (10): %s\n",
+      o, t, t / o, t >= 10 * o ? "met" : "missed" }'
 }
 
 # peers: who takes part.
@@ -258,13 +300,22 @@ peers() {
   local who
   for who in muster mpirun; do [ -z "$only" ] || [ "$only" = $who ] && echo $who; done
   [ -z "$only" ] || [ "$only" = torchrun ] || return 0
-  if python3 -c 'import torch' 2>/dev/null; then
+  if [ -n "$torch_python" ]; then
     echo torchrun
   else
-    echo "torchrun is left out: python3 has no torch here (Debian: python3-torch)" >&2
+    echo "torchrun is left out: no python3 here has torch (Debian: python3-torch)" >&2
   fi
 }
 
+# with_torch: the first Python that has it, Debian's own among them.
+with_torch() {
+  local python
+  for python in python3 /usr/bin/python3; do
+    ! "$python" -c 'import torch' 2>/dev/null || { echo "$python"; return; }
+  done
+}
+
+torch_python=$(with_torch)
 mapfile -t taking_part < <(peers)
 [ "${#taking_part[@]}" -gt 0 ] || { echo "bench recover: nobody takes part" >&2; exit 2; }
 make_bed

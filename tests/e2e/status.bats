@@ -101,7 +101,8 @@ metric() { page /metrics | tr -d '\r' | grep -qxF "$1"; }
   metric 'muster_restarts_total{cause="loss"} 1'
   metric 'muster_recovery_seconds_count 1'
   metric 'muster_agents_total 3'
-  metric 'muster_detection_seconds_count 1'
+  metric 'muster_detection_seconds_count{cause="loss"} 1'
+  metric 'muster_detection_seconds_count{cause="exit"} 0'
 
   run -0 ask train-0 drain train-1.train
   [[ $output == *'is drained: attempt 2 goes on'* ]]

@@ -90,7 +90,7 @@ all_there() {
   timeout 20 sh -c 'echo >go'
   ended state 60
   [ "$code" = 3 ]
-  pid=$(sed -n 's/^muster: warning: member .*process \([0-9]*\) (sh, D) outlived SIGKILL.*/\1/p' state.err)
+  pid=$(sed -n 's/^muster: warning: member .*process \([0-9]*\) (sh, D[^)]*) outlived SIGKILL.*/\1/p' state.err)
   [ "$(ps -o stat= -p "$pid" | cut -c1)" = D ] # it was told of the right one
   [ "$(grep -c '^muster: [a-z]* *rank 1 .*exit code 3' state.err)" = 1 ]
 }

@@ -55,4 +55,6 @@ tests_fuzz_podname_LDFLAGS = $(FUZZ_LDFLAGS)
 tests_fuzz_rundir_SOURCES = %D%/rundir.c
 tests_fuzz_rundir_LDADD = $(HOSTFILE_LIBS) $(COMMON_LIBS)
 tests_fuzz_rundir_LDFLAGS = $(FUZZ_LDFLAGS)
-EXTRA_DIST += %D%/targets %D%/run.sh %D%/wire_seeds.sh
+EXTRA_DIST += %D%/targets %D%/run.sh %D%/wire_seeds.sh tests/cases/claims tests/cases/configmaps \
+	tests/cases/environs tests/cases/keys tests/cases/pmi1 tests/cases/remote tests/cases/status \
+	tests/cases/wire

@@ -26,3 +26,7 @@ check_PROGRAMS += tests/unit/test_jsonpack
 TESTS += tests/unit/test_jsonpack
 tests_unit_test_jsonpack_SOURCES = %D%/test_jsonpack.c
 tests_unit_test_jsonpack_LDADD = $(COMMON_LIBS) $(JANSSON_LIBS) $(UNIT_LIBS)
+check_PROGRAMS += tests/unit/test_signame
+TESTS += tests/unit/test_signame
+tests_unit_test_signame_SOURCES = %D%/test_signame.c
+tests_unit_test_signame_LDADD = $(COMMON_LIBS) $(UNIT_LIBS)

@@ -86,4 +86,4 @@ tests_unit_test_squeeze_LDADD = $(HOSTFILE_TEST_LIBS)
 tests_unit_test_succeed_SOURCES = %D%/test_succeed.c
 tests_unit_test_succeed_LDADD = $(HOSTFILE_TEST_LIBS)
 
-EXTRA_DIST += \ tests/cases/dns tests/cases/hostfiles tests/cases/hostlists tests/cases/hosts tests/cases/http tests/cases/podnames tests/cases/resolvconf tests/cases/rolls
+EXTRA_DIST += tests/cases/dns tests/cases/hostfiles tests/cases/hostlists tests/cases/hosts tests/cases/http tests/cases/podnames tests/cases/resolvconf tests/cases/rolls

@@ -139,6 +139,15 @@ void bed_stop(struct bed *b, uint32_t grace_ms)
     send_msg(b, FRAME_STOP, &m.base);
 }
 
+void bed_pre_stop(struct bed *b, int signo, uint32_t ms, uint32_t grace_ms)
+{
+    Muster__Stop m = MUSTER__STOP__INIT;
+    m.grace_ms = grace_ms;
+    m.pre_stop_signal = (uint32_t)signo;
+    m.pre_stop_ms = ms;
+    send_msg(b, FRAME_STOP, &m.base);
+}
+
 void bed_credit(struct bed *b, uint32_t rank, uint32_t stream, uint32_t bytes)
 {
     Muster__Credit m = MUSTER__CREDIT__INIT;
@@ -187,6 +196,13 @@ static void on_failed(struct bed *b, const Muster__Failed *m)
     b->failed_text = xstrdup(m->text);
 }
 
+static void on_stopped(struct bed *b, const Muster__Stopped *m)
+{
+    b->leftovers = m->n_leftovers;
+    b->took_ms = m->took_ms;
+    b->killed = m->killed;
+}
+
 static void on_frame(struct bed *b, const struct frame *f)
 {
     const ProtobufCMessageDescriptor *type =
@@ -205,7 +221,7 @@ static void on_frame(struct bed *b, const struct frame *f)
     case FRAME_EXITED: on_exited(b, m); break;
     case FRAME_STARTED: on_started(b, m); break;
     case FRAME_FAILED: on_failed(b, m); break;
-    case FRAME_STOPPED: b->leftovers = ((Muster__Stopped *)m)->n_leftovers; break;
+    case FRAME_STOPPED: on_stopped(b, m); break;
     default: b->broke_rules = true;
     }
     msg_free(m);

@@ -30,7 +30,8 @@ struct bed {
     struct frame last; // the last frame without its body
     uint32_t failed_code;
     char *failed_text; // of FAILED; owned
-    size_t leftovers;
+    size_t leftovers;  // of STOPPED, as the next two
+    uint32_t took_ms, killed;
     bool closed;      // the keeper closed its end
     bool broke_rules; // more than the credit, after eof, exited twice, ...
 };
@@ -49,6 +50,8 @@ void bed_start(struct bed *b, const char *pmixd);
 void bed_spawn(struct bed *b, const struct bed_spawn *s);
 void bed_signal(struct bed *b, uint32_t number);
 void bed_stop(struct bed *b, uint32_t grace_ms);
+// With a pre-stop signal.
+void bed_pre_stop(struct bed *b, int signo, uint32_t ms, uint32_t grace_ms);
 void bed_credit(struct bed *b, uint32_t rank, uint32_t stream, uint32_t bytes);
 // A raw frame with this body.
 void bed_send(struct bed *b, uint16_t kind, const void *body, size_t len);

@@ -40,3 +40,7 @@ check_PROGRAMS += tests/unit/test_status
 TESTS += tests/unit/test_status
 tests_unit_test_status_SOURCES = %D%/test_status.c
 tests_unit_test_status_LDADD = $(LAUNCHER_TEST_LIBS)
+check_PROGRAMS += tests/unit/test_world_fsm
+TESTS += tests/unit/test_world_fsm
+tests_unit_test_world_fsm_SOURCES = %D%/test_world_fsm.c
+tests_unit_test_world_fsm_LDADD = $(LAUNCHER_TEST_LIBS)

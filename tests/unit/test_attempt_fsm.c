@@ -4,6 +4,39 @@
 
 #include "agent/attempt_fsm.h"
 
+// Where each event leads to; 0 (PREPARING, where nothing leads back to): the state stays.
+static const enum attempt_state expected[ATTEMPT_STATES][ATTEMPT_EVENTS] = {
+    [ATTEMPT_PREPARING] = {[ATTEMPT_EV_PREPARED] = ATTEMPT_READY,
+                           [ATTEMPT_EV_FAILED] = ATTEMPT_FAILED,
+                           [ATTEMPT_EV_STOP] = ATTEMPT_STOPPING,
+                           [ATTEMPT_EV_KEEPER_GONE] = ATTEMPT_STOPPED},
+    [ATTEMPT_READY] = {[ATTEMPT_EV_GO] = ATTEMPT_STARTING,
+                       [ATTEMPT_EV_FAILED] = ATTEMPT_FAILED,
+                       [ATTEMPT_EV_STOP] = ATTEMPT_STOPPING,
+                       [ATTEMPT_EV_KEEPER_GONE] = ATTEMPT_STOPPED},
+    [ATTEMPT_STARTING] = {[ATTEMPT_EV_STARTED] = ATTEMPT_RUNNING,
+                          [ATTEMPT_EV_FAILED] = ATTEMPT_FAILED,
+                          [ATTEMPT_EV_STOP] = ATTEMPT_STOPPING,
+                          [ATTEMPT_EV_KEEPER_GONE] = ATTEMPT_STOPPED},
+    [ATTEMPT_RUNNING] = {[ATTEMPT_EV_STOP] = ATTEMPT_STOPPING,
+                         [ATTEMPT_EV_KEEPER_GONE] = ATTEMPT_STOPPED},
+    [ATTEMPT_FAILED] = {[ATTEMPT_EV_STOP] = ATTEMPT_STOPPING,
+                        [ATTEMPT_EV_KEEPER_GONE] = ATTEMPT_STOPPED},
+    [ATTEMPT_STOPPING] = {[ATTEMPT_EV_STOPPED] = ATTEMPT_STOPPED,
+                          [ATTEMPT_EV_KEEPER_GONE] = ATTEMPT_STOPPED},
+};
+
+Test(attempt_fsm, every_event_in_every_state)
+{
+    for (int s = 0; s < ATTEMPT_STATES; s++)
+        for (int ev = 0; ev < ATTEMPT_EVENTS; ev++) {
+            int to = expected[s][ev] != ATTEMPT_PREPARING ? (int)expected[s][ev] : s;
+            cr_assert_eq((int)attempt_fsm_next(s, ev), to, "%s -- %s --> %s",
+                         attempt_state_name(s), attempt_event_name(ev),
+                         attempt_state_name(to));
+        }
+}
+
 Test(attempt_fsm, a_good_attempt_goes_through)
 {
     enum attempt_state s = ATTEMPT_PREPARING;

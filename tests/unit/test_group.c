@@ -24,6 +24,25 @@ static void three(struct group *g)
     group_update(g, &m);
 }
 
+Test(group, every_event_in_every_state)
+{
+    // ADDRESS, GREETED, LOST
+    static const enum group_state want[GROUP_STATES][GROUP_EVENTS] = {
+        [GROUP_MISSING] = {GROUP_FOUND, GROUP_MISSING, GROUP_MISSING},
+        [GROUP_FOUND] = {GROUP_FOUND, GROUP_ATTACHED, GROUP_FOUND},
+        [GROUP_ATTACHED] = {GROUP_ATTACHED, GROUP_ATTACHED, GROUP_LOST},
+        [GROUP_LOST] = {GROUP_LOST, GROUP_ATTACHED, GROUP_LOST},
+    };
+    for (int s = 0; s < GROUP_STATES; s++)
+        for (int ev = 0; ev < GROUP_EVENTS; ev++) {
+            struct group_member m = {.state = s};
+            cr_assert_eq(group_state_next(s, ev), want[s][ev], "%s -- %s",
+                         group_state_name(s), group_event_name(ev));
+            cr_assert_eq(group_happens(&m, ev), (int)want[s][ev] != s);
+            cr_assert_eq(m.state, want[s][ev]);
+        }
+}
+
 Test(group, counts_found_and_attached)
 {
     struct group g = {0};

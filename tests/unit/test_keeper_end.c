@@ -97,6 +97,100 @@ Test(keeper_end, a_shorter_grace_counts_a_longer_one_does_not, .timeout = 60)
     cr_assert_eq(bed_end(&b), 0);
 }
 
+// ---- the pre-stop -----------------------------------------------------------
+
+static void start_ranks(struct bed *b, const char *script, uint32_t n)
+{
+    bed_start(b, NULL);
+    bed_spawn(b, &(struct bed_spawn){.script = script, .ranks = n, .credit = MIB});
+    for (uint32_t i = 0; i < n; i++)
+        cr_assert(bed_until_text(b, i, RANK_IO_STDOUT, "up"));
+}
+
+Test(keeper_end, a_pre_stop_ends_when_all_ranks_have, .timeout = 60)
+{
+    struct bed b;
+    start_ranks(&b,
+                "trap 'echo saved; exit 0' USR1; trap 'echo told' TERM; echo up; "
+                "while :; do sleep 0.01; done",
+                3);
+    bed_pre_stop(&b, SIGUSR1, LONG_MS, LONG_MS);
+    cr_assert(bed_until(&b, FRAME_STOPPED));
+    for (uint32_t i = 0; i < 3; i++) {
+        cr_assert_str_eq(bed_text(&b, i, RANK_IO_STDOUT), "up\nsaved\n");
+        cr_assert_eq(b.rank[i].status, 0);
+    }
+    cr_assert_eq(b.killed, 0);
+    cr_assert_lt(b.took_ms, LONG_MS);
+    cr_assert_eq(bed_end(&b), 0);
+}
+
+// A shell that the signal ends is not what writes the checkpoint: its child is.
+Test(keeper_end, a_pre_stop_waits_for_the_ranks_groups, .timeout = 60)
+{
+    struct bed b;
+    start_ranks(&b,
+                "sh -c 'trap \"sleep 0.3; echo saved; exit 0\" USR1; echo up; "
+                "while :; do sleep 0.01; done'; true",
+                1);
+    bed_pre_stop(&b, SIGUSR1, LONG_MS, LONG_MS);
+    cr_assert(bed_until(&b, FRAME_STOPPED));
+    cr_assert_not_null(strstr(bed_text(&b, 0, RANK_IO_STDOUT), "saved"));
+    cr_assert_eq(WTERMSIG(b.rank[0].status), SIGUSR1);
+    cr_assert_eq(bed_end(&b), 0);
+}
+
+Test(keeper_end, a_pre_stop_that_hangs_is_bounded, .timeout = 60)
+{
+    struct bed b;
+    start_ranks(&b,
+                "trap 'echo hangs' USR1; trap 'echo told; exit 0' TERM; echo up; "
+                "while :; do sleep 0.01; done",
+                1);
+    bed_pre_stop(&b, SIGUSR1, 200, LONG_MS);
+    cr_assert(bed_until(&b, FRAME_STOPPED));
+    cr_assert_str_eq(bed_text(&b, 0, RANK_IO_STDOUT), "up\nhangs\ntold\n");
+    cr_assert_geq(b.took_ms, 200);
+    cr_assert_eq(bed_end(&b), 0);
+}
+
+Test(keeper_end, a_stop_without_it_ends_a_pre_stop, .timeout = 60)
+{
+    struct bed b;
+    start_ranks(&b,
+                "trap 'echo hangs' USR1; trap 'echo told; exit 0' TERM; echo up; "
+                "while :; do sleep 0.01; done",
+                1);
+    bed_pre_stop(&b, SIGUSR1, LONG_MS, LONG_MS);
+    cr_assert(bed_until_text(&b, 0, RANK_IO_STDOUT, "hangs"));
+    bed_pre_stop(&b, SIGUSR1, LONG_MS, LONG_MS); // nothing new
+    bed_stop(&b, LONG_MS);
+    cr_assert(bed_until(&b, FRAME_STOPPED));
+    cr_assert_str_eq(bed_text(&b, 0, RANK_IO_STDOUT), "up\nhangs\ntold\n");
+    cr_assert_eq(bed_end(&b), 0);
+}
+
+Test(keeper_end, a_pre_stop_without_a_grace_is_followed_by_sigkill, .timeout = 60)
+{
+    struct bed b;
+    start_ranks(&b, "trap '' USR1 TERM; echo up; while :; do sleep 0.01; done", 1);
+    bed_pre_stop(&b, SIGUSR1, 50, 0);
+    cr_assert(bed_until(&b, FRAME_STOPPED));
+    cr_assert_eq(WTERMSIG(b.rank[0].status), SIGKILL);
+    cr_assert_geq(b.killed, 1);
+    cr_assert_eq(bed_end(&b), 0);
+}
+
+Test(keeper_end, a_signal_that_is_none_is_no_pre_stop, .timeout = 60)
+{
+    struct bed b;
+    start_ranks(&b, "echo up; exec sleep 1000", 1);
+    bed_pre_stop(&b, 4711, LONG_MS, LONG_MS);
+    cr_assert(bed_until(&b, FRAME_STOPPED));
+    cr_assert_eq(WTERMSIG(b.rank[0].status), SIGTERM);
+    cr_assert_eq(bed_end(&b), 0);
+}
+
 static bool runs_below(pid_t root, const char *name)
 {
     pid_t pids[16];

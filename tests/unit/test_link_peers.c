@@ -292,14 +292,15 @@ static bool listener_up(struct pair *p)
     return p->listener.ups > 0;
 }
 
-static pid_t start_child(struct pair *p, enum pair_over over)
+static pid_t start_child_as(struct pair *p, enum pair_over over,
+                            const struct link_conf times[2])
 {
     int sv[2] = {-1, -1};
     struct keyring *ring = pair_ring_new("ring");
     pair_init(p, ring, ring);
     for (int i = 0; i < 2; i++) {
-        p->conf[i].heartbeat_ms = 100;
-        p->conf[i].dead_ms = DEAD_MS;
+        p->conf[i].heartbeat_ms = times[i].heartbeat_ms;
+        p->conf[i].dead_ms = times[i].dead_ms;
     }
     if (over == PAIR_OVER_SSH)
         pair_listen(p);
@@ -317,6 +318,12 @@ static pid_t start_child(struct pair *p, enum pair_over over)
             link_over_fds(&p->conf[1], sv[1], sv[1], &pair_ops, &p->listener);
     pair_run(p, listener_up);
     return pid;
+}
+
+static pid_t start_child(struct pair *p, enum pair_over over)
+{
+    static const struct link_conf times = {.heartbeat_ms = 100, .dead_ms = DEAD_MS};
+    return start_child_as(p, over, (struct link_conf[]){times, times});
 }
 
 static uint64_t time_until_down(struct pair *p)
@@ -352,6 +359,26 @@ ParameterizedTest(enum pair_over *over, link_peers,
     // of DEAD_MS is a tick, and the rest is for a busy machine.
     cr_assert_geq(took, DEAD_MS - 200u);
     cr_assert_leq(took, DEAD_MS + 1500u);
+    end_child(&p, pid);
+}
+
+ParameterizedTestParameters(link_peers, who_was_told_no_heartbeat_keeps_to_the_peers)
+{
+    return both_transports();
+}
+
+ParameterizedTest(enum pair_over *over, link_peers,
+                  who_was_told_no_heartbeat_keeps_to_the_peers)
+{
+    struct pair p;
+    const struct link_conf times[2] = {{.heartbeat_ms = 200}, {0}};
+    pid_t pid = start_child_as(&p, *over, times);
+    pair_run_ms(&p, 900); // the child, too, hears the listener often enough
+    cr_assert_eq(p.listener.downs, 0);
+    cr_assert_eq(kill(pid, SIGSTOP), 0);
+    uint64_t took = time_until_down(&p);
+    cr_assert_str_eq(p.listener.kind, "SILENT", "%s", p.listener.text);
+    cr_assert_lt(took, 2000u); // its own would be 3 s
     end_child(&p, pid);
 }
 

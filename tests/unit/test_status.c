@@ -96,9 +96,11 @@ Test(job_stats, a_restart_is_counted_by_its_cause_and_timed)
     cr_assert_eq(t->within[4], 1); // 10 s
     cr_assert_eq(t->within[JOB_STATS_BUCKETS - 1], 1);
     cr_assert_float_eq(job_stats_stopping(s)->sum_s, 1, 1e-9);
-    job_stats_loss(s, 3100);
-    cr_assert_eq(job_stats_detection(s)->within[3], 0); // 3 s
-    cr_assert_eq(job_stats_detection(s)->within[4], 1);
+    job_stats_heard(s, JOB_STATS_LOSS, 3100);
+    t = job_stats_detection(s, JOB_STATS_LOSS);
+    cr_assert_eq(t->within[3], 0); // 3 s
+    cr_assert_eq(t->within[4], 1);
+    cr_assert_eq(job_stats_detection(s, JOB_STATS_EXIT)->n, 0);
     cr_assert_float_eq(job_stats_lost_s(s, ms + 60000), 4, 1e-9);
     job_stats_destroy(s);
 }

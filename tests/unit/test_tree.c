@@ -45,11 +45,14 @@ static uint32_t model_next_hop(const struct model *m, uint32_t self, uint32_t ds
 static void check_vertex(const struct model *m, uint32_t v)
 {
     const struct tree *t = &m->tree;
-    uint32_t first = 0;
+    uint32_t first = 0, depth = 0;
     cr_assert_eq(tree_parent(t, v), m->parent[v]);
     cr_assert_eq(tree_children(t, v, &first), m->children[v]);
     for (uint32_t i = 0; i < m->children[v]; i++)
         cr_assert_eq(m->parent[first + i], v);
+    for (uint32_t u = v; u != 0; u = m->parent[u])
+        depth++;
+    cr_assert_eq(tree_depth(t, v), depth);
     for (uint32_t u = 0; u < t->vertices; u++) {
         cr_assert_eq(tree_contains(t, v, u), model_contains(m, v, u), "%u in %u", u, v);
         cr_assert_eq(tree_next_hop(t, v, u), model_next_hop(m, v, u), "%u to %u", v, u);
