@@ -220,6 +220,7 @@ void attempt_frame(struct attempt *at, const struct frame *f)
     case FRAME_SIGNAL:
     case FRAME_CREDIT:
     case FRAME_INPUT: to_keeper(at, f); break;
+    case FRAME_ROLES: attempt_roles_frame(at, f); break;
     case FRAME_COLL_DONE:
     case FRAME_MODEX:
     case FRAME_MODEX_DONE:
@@ -318,6 +319,7 @@ void attempt_destroy(struct attempt *at)
     loop_timer_free(at->bound);
     loop_timer_free(at->timer);
     loop_timer_free(at->over);
+    free(at->role_file);
     free(at->tmpdir);
     free(at->why);
     free(at);

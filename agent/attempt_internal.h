@@ -43,6 +43,7 @@ struct attempt {
     struct chan *pmixd;
     int64_t oom_kills;    // of this container when the first ranks were started
     char *tmpdir;         // of the PMIx server and the ranks' sessions; NULL: none
+    char *role_file;      // that its ranks read; NULL: the job has no roles
     uint16_t master_port; // of the first world's rank 0, when that is here; else 0
     bool pmix_used;       // a rank has called MPI_Init, over PMIx or PMI-1
     int pmi_sock;         // takes the ranks' PMI sockets to the keeper; -1: no keeper
@@ -133,6 +134,11 @@ void attempt_roll_wait(struct attempt *at);
 // All else is prepared: READY comes when they are, if they still are not, or not at all.
 bool attempt_roll_is_awaited(struct attempt *at);
 void attempt_roll_end(struct attempt *at);
+
+// attempt_roles.c: the file that tells the ranks where other roles are.
+// -1 with err where it cannot be written. Nothing to do without roles.
+int attempt_roles_begin(struct attempt *at, struct err *err);
+void attempt_roles_frame(struct attempt *at, const struct frame *f);
 
 // attempt_pmi1.c: PMI-1 of a world's ranks here.
 // Their sockets go to the keeper, right before the SPAWN of the same ranks.

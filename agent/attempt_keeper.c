@@ -17,6 +17,7 @@
 #include "common/mem.h"
 #include "wire/apps.h"
 #include "wire/msg.h"
+#include "wire/placeholders.h"
 
 enum {
     EXIT_SYNC_MS = 1000, // for muster-pmixd's last word about a rank that ended
@@ -249,6 +250,20 @@ int attempt_keeper_start(struct attempt *at, struct err *err)
     return 0;
 }
 
+// With the placeholders of a node's command filled in, but for the program's own name, which
+// was resolved before.
+static void make_argv(const struct rank_env *e, const Muster__App *app,
+                      struct strv *args)
+{
+    if (!e->prepare->per_node) {
+        strv_add_all(args, app->argv, app->n_argv);
+        return;
+    }
+    struct placeholders p = placeholders_of(e->prepare, e->go, e->self);
+    strv_add(args, app->argv[0]);
+    placeholders_fill(&p, app->argv + 1, app->n_argv - 1, args);
+}
+
 static Muster__Program *make_program(const struct attempt *at,
                                      const struct attempt_world *w,
                                      const struct rank_env *e, size_t i)
@@ -259,7 +274,7 @@ static Muster__Program *make_program(const struct attempt *at,
     muster__program__init(m);
     m->path = xstrdup(w->programs[i]);
     m->wdir = xstrdup(app->wdir);
-    strv_add_all(&args, app->argv, app->n_argv);
+    make_argv(e, app, &args);
     m->argv = strv_take(&args, &m->n_argv);
     rank_env_common(e, app, conf_of(at)->environ, &common);
     m->env = strv_take(&common, &m->n_env);
@@ -316,6 +331,7 @@ void attempt_keeper_spawn(struct attempt *at, struct attempt_world *w,
                          .attempt = at->number,
                          .pmix = w->pmix_ready,
                          .tmpdir = at->tmpdir,
+                         .role_file = at->role_file,
                          .cpus = conf_of(at)->hello->cpus};
     Muster__Spawn *m = make_spawn(at, w, &e);
     if (w->prepare->world == 0)

@@ -105,13 +105,21 @@ bool attempt_hosts(const struct attempt *at)
 
 // ---- preparing ----------------------------------------------------------------
 
-// Of the ranks: what the user forwards (-x) counts before the container's.
-static const char *path_of_ranks(const Muster__Prepare *p)
+static const char *path_in(char *const *env, size_t n)
 {
-    for (size_t i = p->n_env; i-- > 0;)
-        if (strncmp(p->env[i], "PATH=", 5) == 0)
-            return p->env[i] + 5;
-    return getenv("PATH");
+    for (size_t i = n; i-- > 0;)
+        if (strncmp(env[i], "PATH=", 5) == 0)
+            return env[i] + 5;
+    return NULL;
+}
+
+// Of the ranks: what the user forwards (-x) counts before the container's, and the program's
+// own before that of all. A spawned one's is its parent's.
+static const char *path_of_ranks(const Muster__Prepare *p, const Muster__App *app)
+{
+    const char *own = p->parent == NULL ? path_in(app->env, app->n_env) : NULL;
+    const char *all = own != NULL ? own : path_in(p->env, p->n_env);
+    return all != NULL ? all : getenv("PATH");
 }
 
 // So that a program beside it can be named from within it.
@@ -137,7 +145,7 @@ static char *resolve(const Muster__Prepare *p, Muster__App *app, struct err *err
         err_set_errno(err, errno, "working directory %s (--wdir)", dir);
         return NULL;
     }
-    return proc_resolve(app->argv[0], path_of_ranks(p), dir, err);
+    return proc_resolve(app->argv[0], path_of_ranks(p, app), dir, err);
 }
 
 static int resolve_all(struct attempt_world *w, struct err *err)
@@ -173,10 +181,12 @@ static int prepare(struct attempt *at, struct attempt_world *w, struct err *err)
 {
     if (w->position != NULL && resolve_all(w, err) < 0)
         return -1;
-    if (at->keeper == NULL) // the PMIx server gets all worlds as it starts
-        return at->tmpdir == NULL && make_tmpdir(at, err) < 0
-                   ? -1
-                   : attempt_keeper_start(at, err);
+    if (at->keeper == NULL) { // the PMIx server gets all worlds as it starts
+        if ((at->tmpdir == NULL && make_tmpdir(at, err) < 0) ||
+            attempt_roles_begin(at, err) < 0)
+            return -1;
+        return attempt_keeper_start(at, err);
+    }
     if (at->worlds[0]->prepare->pmix)
         attempt_pmix_setup(at, w); // ready with its answer
     else
@@ -244,6 +254,8 @@ void attempt_world_prepared(struct attempt *at, struct attempt_world *w)
     preflight_warn(&look, &warnings);
     if (w->prepare->world == 0 && at->roll_note != NULL)
         strv_add(&warnings, at->roll_note);
+    if (w->prepare->world == 0 && session_note(at->session) != NULL)
+        strv_add(&warnings, session_note(at->session));
     m.n_warnings = warnings.n;
     m.warnings = warnings.v;
     if (w->position != NULL)

@@ -95,8 +95,7 @@ static void grant_next(struct handoff *h)
             grant(h, c);
 }
 
-// Of one job the newest hold counts, also with the roll that the one before had; the lease
-// goes on.
+// Of one job the newest hold counts, whose roll may be the same; the lease goes on.
 static void oust_older(struct handoff *h, const struct handoff_claim *newest)
 {
     struct handoff_claim *c;

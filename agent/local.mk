@@ -8,6 +8,7 @@ agent_libagent_a_SOURCES = \
 	%D%/attempt_pmi1.c \
 	%D%/attempt_pmix.c \
 	%D%/attempt_proof.c \
+	%D%/attempt_roles.c \
 	%D%/attempt_roll.c \
 	%D%/attempt_world.c \
 	%D%/handoff.c %D%/handoff.h \
@@ -25,6 +26,7 @@ agent_libagent_a_SOURCES = \
 	%D%/session_fsm.c %D%/session_fsm.h \
 	%D%/session.c %D%/session.h %D%/session_internal.h \
 	%D%/session_ask.c \
+	%D%/session_beside.c \
 	%D%/session_children.c \
 	%D%/session_claim.c \
 	%D%/shell.c %D%/shell.h \

@@ -6,6 +6,8 @@
 
 #include "agent/rank_fds.h"
 #include "common/mem.h"
+#include "wire/apps.h"
+#include "wire/placeholders.h"
 
 // Names that begin so, and these names, belong to some launcher around us.
 static const char *const scrubbed_prefixes[] = {
@@ -20,6 +22,7 @@ static const char *const scrubbed_prefixes[] = {
     "JSM_",
     "FLUX_JOB_",
     "MPI_LOCAL",
+    "MUSTER_ROLE_ADDRS_",
 };
 
 static const char *const scrubbed_names[] = {
@@ -54,6 +57,9 @@ static const char *const scrubbed_names[] = {
     "MUSTER_RANK",
     "MUSTER_RESTART_COUNT",
     "MUSTER_RESTART_REASON",
+    "MUSTER_ROLE",
+    "MUSTER_ROLES",
+    "MUSTER_ROLE_FILE",
     "MUSTER_SIZE",
 };
 
@@ -111,6 +117,16 @@ static void set_numbers(struct strv *out, const char *const *names, size_t n,
 
 // ---- common part ------------------------------------------------------------
 
+// Ranks that a node's command starts itself get their numbers from it: those of the command
+// would be wrong for them, and are told under Muster's own names only.
+static void set_node_sizes(const struct rank_env *e, struct strv *out)
+{
+    SET_NUMBERS(out, (uint32_t)e->self, "NODE_RANK", "MUSTER_NODE_RANK");
+    set_number(out, "MUSTER_NNODES", (uint32_t)e->prepare->n_positions);
+    set_number(out, "MUSTER_SIZE", world_size(e));
+    set_number(out, "MUSTER_LOCAL_SIZE", (uint32_t)own(e)->n_ranks);
+}
+
 static void set_sizes(const struct rank_env *e, struct strv *out)
 {
     uint32_t world = world_size(e), local = (uint32_t)own(e)->n_ranks;
@@ -125,14 +141,32 @@ static void set_sizes(const struct rank_env *e, struct strv *out)
     set_number(out, "OMPI_UNIVERSE_SIZE", universe > world ? universe : world);
 }
 
+static uint32_t restarts(const struct rank_env *e)
+{
+    return e->attempt > 0 ? e->attempt - 1 : 0;
+}
+
+// As torchrun does for ranks.
+static void set_elastic(const struct rank_env *e, struct strv *out)
+{
+    strv_setenv(out, "TORCHELASTIC_RUN_ID", e->prepare->job_key);
+    set_number(out, "TORCHELASTIC_RESTART_COUNT", restarts(e));
+}
+
+static void set_grid_sizes(const struct rank_env *e, struct strv *out)
+{
+    for (size_t i = 0; i < e->prepare->n_grid; i++) {
+        CLEANUP_FREE char *name = xasprintf("%s_SIZE", e->prepare->grid[i]->name);
+        set_number(out, name, e->prepare->grid[i]->size);
+    }
+}
+
 static void set_job(const struct rank_env *e, struct strv *out)
 {
     strv_setenv(out, "MUSTER_JOB", e->prepare->job_key);
     strv_setenv(out, "MUSTER_HOST", own(e)->name);
     set_number(out, "MUSTER_ATTEMPT", e->attempt);
-    strv_setenv(out, "TORCHELASTIC_RUN_ID", e->prepare->job_key);
-    SET_NUMBERS(out, e->attempt > 0 ? e->attempt - 1 : 0, "MUSTER_RESTART_COUNT",
-                "TORCHELASTIC_RESTART_COUNT");
+    set_number(out, "MUSTER_RESTART_COUNT", restarts(e));
     if (e->prepare->restart_reason[0] != '\0')
         strv_setenv(out, "MUSTER_RESTART_REASON", e->prepare->restart_reason);
     // Never an empty address: what is not known is not set.
@@ -147,6 +181,14 @@ static void set_job(const struct rank_env *e, struct strv *out)
         set_number(out, "PMI_FD", RANK_FDS_PMI);
         set_number(out, "PMI_SPAWNED", e->prepare->parent != NULL ? 1 : 0);
     }
+}
+
+static void set_role(const struct rank_env *e, struct strv *out)
+{
+    if (e->role_file == NULL)
+        return;
+    strv_putenv_all(out, e->prepare->role_env, e->prepare->n_role_env);
+    strv_setenv(out, "MUSTER_ROLE_FILE", e->role_file);
 }
 
 static void set_unless_set(struct strv *out, const char *name, const char *value)
@@ -190,7 +232,20 @@ static bool is_chosen(const char *entry)
     return false;
 }
 
-static void set_app(const Muster__App *app, struct strv *out)
+// What the user says, with the placeholders of a node's command filled in.
+static void set_users(const struct rank_env *e, char *const *env, size_t n,
+                      struct strv *out)
+{
+    STRV_AUTO filled = STRV_INIT;
+    if (e->prepare->per_node) {
+        struct placeholders p = placeholders_of(e->prepare, e->go, e->self);
+        placeholders_fill(&p, env, n, &filled);
+        env = filled.v;
+    }
+    strv_putenv_all(out, env, n);
+}
+
+static void set_spawned(const Muster__App *app, struct strv *out)
 {
     for (size_t i = 0; i < app->n_env; i++)
         if (!is_scrubbed(app->env[i]) && !is_chosen(app->env[i]))
@@ -203,11 +258,22 @@ void rank_env_common(const struct rank_env *e, const Muster__App *app,
     for (; *base != NULL; base++)
         if (!is_scrubbed(*base))
             strv_add(out, *base);
-    set_sizes(e, out);
+    if (e->prepare->per_node) {
+        set_node_sizes(e, out);
+    } else {
+        set_sizes(e, out);
+        set_elastic(e, out);
+    }
+    set_grid_sizes(e, out);
     set_job(e, out);
-    strv_putenv_all(out, e->prepare->env, e->prepare->n_env);
-    set_app(app, out);
-    set_open_mpi(e, out);
+    set_role(e, out);
+    set_users(e, e->prepare->env, e->prepare->n_env, out);
+    if (e->prepare->parent != NULL)
+        set_spawned(app, out);
+    else
+        set_users(e, app->env, app->n_env, out);
+    if (!e->prepare->per_node)
+        set_open_mpi(e, out);
     set_mpich(e, out);
 }
 
@@ -235,25 +301,57 @@ static void set_pmix(const struct rank_env *e, uint32_t rank, struct strv *out)
     }
 }
 
-static void drop_users(const struct rank_env *e, struct strv *out)
+static void drop_names(char *const *env, size_t n, struct strv *out)
 {
-    for (size_t i = 0; i < e->prepare->n_env; i++) {
-        const char *entry = e->prepare->env[i];
-        CLEANUP_FREE char *name = xstrndup(entry, name_len(entry));
+    for (size_t i = 0; i < n; i++) {
+        CLEANUP_FREE char *name = xstrndup(env[i], name_len(env[i]));
         strv_unsetenv(out, name);
+    }
+}
+
+static void drop_users(const struct rank_env *e, uint32_t rank, struct strv *out)
+{
+    const Muster__Prepare *p = e->prepare;
+    drop_names(p->env, p->n_env, out);
+    if (p->parent != NULL || p->n_apps == 0)
+        return;
+    const Muster__App *app = p->apps[apps_of(p, rank)];
+    drop_names(app->env, app->n_env, out);
+}
+
+static void set_ranks(const struct rank_env *e, size_t i, uint32_t rank,
+                      struct strv *out)
+{
+    uint32_t local = (uint32_t)i, cross_rank, cross_size;
+    rank_env_cross(e, i, &cross_rank, &cross_size);
+    SET_NUMBERS(out, rank, "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK");
+    // Open MPI's "node rank" counts the ranks of one node.
+    SET_NUMBERS(out, local, "LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
+                "OMPI_COMM_WORLD_NODE_RANK", "MPI_LOCALRANKID");
+    set_number(out, "CROSS_RANK", cross_rank);
+    set_number(out, "CROSS_SIZE", cross_size);
+}
+
+// The first axis varies fastest.
+static void set_grid_ranks(const struct rank_env *e, uint32_t rank, struct strv *out)
+{
+    for (size_t i = 0; i < e->prepare->n_grid; i++) {
+        const Muster__Axis *a = e->prepare->grid[i];
+        uint32_t size = a->size > 0 ? a->size : 1;
+        CLEANUP_FREE char *name = xasprintf("%s_RANK", a->name);
+        set_number(out, name, rank % size);
+        rank /= size;
     }
 }
 
 void rank_env_rank(const struct rank_env *e, size_t i, struct strv *out)
 {
-    uint32_t rank = own(e)->ranks[i], local = (uint32_t)i, cross_rank, cross_size;
-    rank_env_cross(e, i, &cross_rank, &cross_size);
-    SET_NUMBERS(out, rank, "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "MUSTER_RANK");
-    // Open MPI's "node rank" counts the ranks of one node.
-    SET_NUMBERS(out, local, "LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
-                "OMPI_COMM_WORLD_NODE_RANK", "MPI_LOCALRANKID", "MUSTER_LOCAL_RANK");
-    set_number(out, "CROSS_RANK", cross_rank);
-    set_number(out, "CROSS_SIZE", cross_size);
+    uint32_t rank = own(e)->ranks[i];
+    if (!e->prepare->per_node)
+        set_ranks(e, i, rank, out);
+    set_number(out, "MUSTER_RANK", rank);
+    set_number(out, "MUSTER_LOCAL_RANK", (uint32_t)i);
+    set_grid_ranks(e, rank, out);
     set_pmix(e, rank, out);
-    drop_users(e, out);
+    drop_users(e, rank, out);
 }

@@ -21,6 +21,7 @@ struct rank_env {
     uint32_t attempt;
     const Muster__PmixReady *pmix; // NULL: ranks start without PMIx
     const char *tmpdir;            // of this attempt in this pod, or NULL
+    const char *role_file;         // of this attempt in this pod, or NULL
     uint32_t cpus;                 // that this pod may use; 0: not known
 };
 

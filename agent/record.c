@@ -13,7 +13,7 @@ struct record {
     uint8_t launcher[RECORD_LAUNCHER_BYTES];
     char *host;
     Muster__Progress *progress; // owned; NULL: nothing was prepared
-    uint64_t written_ms;        // when that was
+    uint64_t written_ms;        // when its account was
 };
 
 struct records {
@@ -132,6 +132,20 @@ void records_progress(struct records *r, const char *job_key, const Muster__Prog
     msg_free(rec->progress);
     rec->progress = msg_copy(&p->base);
     rec->written_ms = now_ms;
+}
+
+void records_account(struct records *r, const char *job_key, uint32_t term,
+                     uint32_t attempt, const Muster__Account *a, uint64_t now_ms)
+{
+    struct record *rec = find(r, job_key);
+    if (rec == NULL || rec->term != term || rec->progress == NULL ||
+        rec->progress->attempt != attempt)
+        return;
+    rec->progress->term = term;
+    msg_free(rec->progress->account);
+    rec->progress->account = msg_copy(&a->base);
+    rec->written_ms = now_ms;
+    touch(r, rec);
 }
 
 void records_done(struct records *r, const char *job_key, uint32_t term,

@@ -38,6 +38,11 @@ bool records_is_held(const struct records *r, const struct record_claim *c);
 // The job has come so far (copied). Only for a job that is held with the progress' term.
 void records_progress(struct records *r, const char *job_key, const Muster__Progress *p,
                       uint64_t now_ms);
+// What has changed since that attempt was prepared; the attempt is this term's from then on,
+// as a launcher that has taken the job over begins with what it found. Only for a job that is
+// held with the term; nothing for another attempt.
+void records_account(struct records *r, const char *job_key, uint32_t term,
+                     uint32_t attempt, const Muster__Account *a, uint64_t now_ms);
 // The attempt that was written last has ended the job. Nothing for another one.
 void records_done(struct records *r, const char *job_key, uint32_t term,
                   uint32_t attempt, const Muster__Done *done);

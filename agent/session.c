@@ -88,6 +88,7 @@ static void begin_attempt(struct session *s, const struct frame *head,
                           Muster__Prepare *m)
 {
     ERR_AUTO err = ERR_INIT;
+    s->displaced = false;
     struct attempt *at = attempt_create(s, head, m, &err);
     if (at != NULL)
         add_attempt(s, at);
@@ -103,21 +104,31 @@ static bool has_ranks_here(const struct session *s, const Muster__Prepare *m)
     return false;
 }
 
-static void wait_for_older(struct session *s, const struct frame *f, Muster__Prepare *m)
+static bool is_place_free(struct session *s)
 {
-    log_info(session_log(s),
-             "PREPARE waits until the session before has ended its ranks");
-    msg_free(s->pending);
-    s->pending = m;
-    s->pending_head = *f;
-    s->pending_head.body = NULL;
+    return !agent_is_leaving(s->agent, s) && !session_waits_for_others(s);
 }
 
 void session_look_again(struct session *s)
 {
     session_claim_look_again(s);
-    if (s->pending != NULL && !agent_is_leaving(s->agent, s))
+    if (s->pending != NULL && is_place_free(s))
         begin_attempt(s, &s->pending_head, STEAL(s->pending));
+}
+
+// Ranks of before come first, and those of other jobs whose launchers have gone.
+static void take_place(struct session *s, const struct frame *f, Muster__Prepare *m)
+{
+    msg_free(s->pending);
+    s->pending = m;
+    s->pending_head = *f;
+    s->pending_head.body = NULL;
+    session_doubt_others(s);
+    if (is_place_free(s))
+        begin_attempt(s, &s->pending_head, STEAL(s->pending));
+    else
+        log_info(session_log(s), "PREPARE waits until ranks of before have ended, or "
+                                 "their launchers answer");
 }
 
 // Attempts of before: their last output was taken or given up.
@@ -142,8 +153,8 @@ static void prepare(struct session *s, const struct frame *f)
         refuse_prepare(s, f->attempt, &err);
     else if (at != NULL)
         attempt_add_world(at, m);
-    else if (has_ranks_here(s, m) && agent_is_leaving(s->agent, s))
-        wait_for_older(s, f, m);
+    else if (has_ranks_here(s, m))
+        take_place(s, f, m);
     else
         begin_attempt(s, f, m);
 }
@@ -152,9 +163,10 @@ static void prepare(struct session *s, const struct frame *f)
 static void no_attempt(struct session *s, const struct frame *f)
 {
     Muster__Stopped m = MUSTER__STOPPED__INIT;
-    if (s->pending != NULL && s->pending_head.attempt == f->attempt)
+    bool stop = f->kind == FRAME_STOP;
+    if (stop && s->pending != NULL && s->pending_head.attempt == f->attempt)
         msg_free(STEAL(s->pending));
-    if (f->kind == FRAME_STOP)
+    if (stop)
         up_attempt_msg(s, FRAME_STOPPED, f->attempt, &m.base);
     else
         log_debug(session_log(s), "dropped %s: no such attempt here",
@@ -173,6 +185,8 @@ static void local_frame(struct session *s, const struct frame *f)
     struct attempt *at = session_find_attempt(s, f->attempt);
     if (f->kind == FRAME_REATTACH)
         session_reattach(s, f);
+    else if (f->kind == FRAME_ALIVE)
+        session_alive(s);
     else if (f->kind == FRAME_ANSWER)
         session_answer(s, f);
     else if (session_claim_frame(s, f))
@@ -355,6 +369,7 @@ static void on_down(void *arg, const struct err *why)
         if (s->attempts != NULL)
             loop_timer_arm(s->bound, orphan_ms(s, silent));
     }
+    session_doubt_over(s);
     session_over_when_idle(s);
 }
 
@@ -388,12 +403,18 @@ static void on_over(evutil_socket_t fd, short what, void *arg)
     agent_session_over(s->agent, s);
 }
 
+static void on_doubt(evutil_socket_t fd, short what, void *arg)
+{
+    session_doubt_over(arg);
+}
+
 struct session *session_create(struct agent *a)
 {
     struct session *s = xcalloc(1, sizeof *s);
     s->agent = a;
     s->bound = loop_timer(agent_conf(a)->base, on_bound, s);
     s->over = loop_timer(agent_conf(a)->base, on_over, s);
+    s->doubt = loop_timer(agent_conf(a)->base, on_doubt, s);
     return s;
 }
 
@@ -422,6 +443,9 @@ void session_destroy(struct session *s)
     msg_free(s->pending);
     loop_timer_free(s->bound);
     loop_timer_free(s->over);
+    loop_timer_free(s->doubt);
+    free(s->taken_by);
+    free(s->note);
     free(s->address);
     free(s);
 }
@@ -522,6 +546,11 @@ const struct tree *session_tree(const struct session *s)
 uint32_t session_vertex(const struct session *s)
 {
     return s->vertex;
+}
+
+const char *session_note(const struct session *s)
+{
+    return s->note;
 }
 
 struct handoff_claim *session_claim(const struct session *s)

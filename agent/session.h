@@ -54,6 +54,8 @@ void session_depose(struct session *s);
 struct agent *session_agent(struct session *s);
 const struct tree *session_tree(const struct session *s);
 uint32_t session_vertex(const struct session *s);
+// What had to be done before it could have ranks here; NULL: nothing. For the user.
+const char *session_note(const struct session *s);
 // To the pod's files (handoff.h); NULL: no ROLL came.
 struct handoff_claim *session_claim(const struct session *s);
 // Own address as the other end sees it.

@@ -14,7 +14,7 @@
 #include "common/mem.h"
 #include "wire/msg.h"
 
-static bool is_named(const struct session *s)
+bool session_is_named(const struct session *s)
 {
     return s->attach->launcher.len == RECORD_LAUNCHER_BYTES;
 }
@@ -34,6 +34,18 @@ static void say_record(struct session *s, uint16_t kind)
         records_read(agent_records(s->agent), s->attach->job_key, loop_now_ms());
     session_up_msg(s, kind, &m->base);
     msg_free(m);
+}
+
+void session_say_denied(struct session *s)
+{
+    say_record(s, FRAME_DENY);
+}
+
+// Its place was given to another job while its launcher did not answer.
+static bool is_banned(struct session *s)
+{
+    struct record_claim c = {.job_key = s->attach->job_key, .term = UINT32_MAX};
+    return records_is_held(agent_records(s->agent), &c);
 }
 
 void session_claim_look_again(struct session *s)
@@ -62,9 +74,12 @@ static void answer_claim(struct session *s)
 
 void session_claim_attached(struct session *s)
 {
-    s->granted = !is_named(s);
-    if (s->granted)
+    if (!session_is_named(s)) {
+        s->granted = !is_banned(s);
+        if (!s->granted)
+            session_say_denied(s);
         return;
+    }
     say_record(s, FRAME_RECORD);
     if (s->term > 0)
         answer_claim(s);
@@ -89,23 +104,40 @@ static void keep_end(struct session *s, const struct frame *f)
     msg_free(m);
 }
 
+static void keep_account(struct session *s, const struct frame *f)
+{
+    Muster__Account *m = msg_unpack(f, &muster__account__descriptor, NULL);
+    if (m != NULL && s->granted)
+        records_account(agent_records(s->agent), s->attach->job_key, s->term,
+                        f->attempt, m, loop_now_ms());
+    msg_free(m);
+}
+
 bool session_claim_frame(struct session *s, const struct frame *f)
 {
-    if (!is_named(s))
+    if (!session_is_named(s))
         return false;
     switch (f->kind) {
     case FRAME_CLAIM: answer_claim(s); return true;
     case FRAME_RECORD: say_record(s, FRAME_RECORD); return true;
     case FRAME_DONE: keep_end(s, f); return true;
+    case FRAME_ACCOUNT: keep_account(s, f); return true;
     default: return false;
     }
 }
 
+// Who has ranks says READY; the others say that they remember it, too.
 void session_claim_prepare(struct session *s, const Muster__Prepare *m)
 {
-    if (is_named(s) && m->progress != NULL)
-        records_progress(agent_records(s->agent), s->attach->job_key, m->progress,
-                         loop_now_ms());
+    bool hosts = false;
+    if (!session_is_named(s) || m->progress == NULL)
+        return;
+    records_progress(agent_records(s->agent), s->attach->job_key, m->progress,
+                     loop_now_ms());
+    for (size_t i = 0; i < m->n_positions; i++)
+        hosts = hosts || m->positions[i]->vertex == s->vertex;
+    if (!hosts)
+        say_record(s, FRAME_RECORD);
 }
 
 // The link and what is below stay: who is frozen may read it later, and who lost a race may

@@ -39,8 +39,13 @@ struct session {
     struct event *bound; // of GREETED and ORPHANED
     struct event *over;  // ends the session from the loop, outside of all callbacks
     char *address;
-    bool client;  // says of itself that it only asks
-    uint64_t ask; // GREETED: the question that is put to a launcher; 0: none
+    bool doubted;   // its launcher was asked whether it lives (session_beside.c)
+    bool displaced; // it did not answer, and its ranks are being killed
+    char *note;     // for the launcher: whose ranks had to go first; NULL: nobody's
+    struct event *doubt; // the answer's bound
+    char *taken_by;      // where the launcher is that wants its place
+    bool client;         // says of itself that it only asks
+    uint64_t ask;        // GREETED: the question that is put to a launcher; 0: none
 };
 
 static inline struct log *session_log(const struct session *s)
@@ -62,7 +67,7 @@ void session_drop_stale(struct session *s, const struct frame *f);
 // session_claim.c: who commands.
 // After ATTACH: RECORD goes up, and the answer to the claim that the ATTACH is.
 void session_claim_attached(struct session *s);
-// CLAIM, RECORD, DONE; false: it is another frame.
+// CLAIM, RECORD, DONE, ACCOUNT; false: it is another frame.
 bool session_claim_frame(struct session *s, const struct frame *f);
 // CLAIM, with the term that holds from now on for the launcher's frames.
 void session_claim_raise(struct session *s, uint32_t term);
@@ -70,6 +75,18 @@ void session_claim_raise(struct session *s, uint32_t term);
 void session_claim_prepare(struct session *s, const Muster__Prepare *m);
 // GRANT, once it may be sent.
 void session_claim_look_again(struct session *s);
+
+bool session_is_named(
+    const struct session *s); // its job has a key that others may know
+void session_say_denied(struct session *s);
+
+// session_beside.c: other jobs' ranks on this agent.
+// Ask the launchers of other jobs with ranks here whether they live.
+void session_doubt_others(struct session *s);
+// Not all of them have answered, or have ended their ranks.
+bool session_waits_for_others(struct session *s);
+void session_alive(struct session *s);      // the launcher has answered
+void session_doubt_over(struct session *s); // it has not, or its link is down
 
 // session_children.c: the vertices below.
 void session_dial_children(struct session *s);

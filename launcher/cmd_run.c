@@ -12,6 +12,7 @@
 #include "common/mem.h"
 #include "common/std.h"
 #include "launcher/cmd.h"
+#include "launcher/cmd_roles.h"
 #include "launcher/events.h"
 #include "launcher/job.h"
 #include "launcher/source_json.h"
@@ -24,6 +25,7 @@ enum { LAST_WORD_MS = 1000 };
 
 struct run {
     struct opts opts;
+    const char *name; // before its texts
     struct log *log;
     struct event_base *base;
     struct keyring *keys;
@@ -190,7 +192,7 @@ static int end(struct run *r)
         cause = xasprintf(JOB_OUTPUT_LOST, err_text(&err));
     }
     if (cause != NULL) {
-        CLEANUP_FREE char *text = xasprintf("%smuster: %s\n", before, cause);
+        CLEANUP_FREE char *text = xasprintf("%s%s: %s\n", before, r->name, cause);
         std_write(STDERR_FILENO, text, strlen(text), LAST_WORD_MS);
     }
     json_t *fields = jsonpack("{s:i, s:s?}", "code", code, "cause", cause);
@@ -220,6 +222,12 @@ static int end_stderr(struct run *r, int code)
     return rc < 0 && code == 0 ? VERDICT_OWN_FAILURE : code;
 }
 
+static char *own_name(const struct opts *o)
+{
+    const char *role = o->apps.v[0].role;
+    return role != NULL ? xasprintf("muster: role %s", role) : xstrdup("muster");
+}
+
 int cmd_run(int argc, char **argv)
 {
     struct run r = {.file_ms = LAST_WORD_MS};
@@ -227,12 +235,19 @@ int cmd_run(int argc, char **argv)
     int code = VERDICT_OWN_FAILURE;
     if (opts_parse(&r.opts, argc, argv, &code) < 0)
         return code;
+    if (r.opts.apps.v[0].role != NULL && !r.opts.roles.is_part) {
+        code = cmd_roles(&r.opts, argv);
+        opts_free(&r.opts);
+        return code;
+    }
     signal(SIGPIPE, SIG_IGN);
     signal(SIGTTIN, SIG_IGN); // in the background stdin waits, nobody is stopped
     signal(SIGTTOU, SIG_IGN); // in the background of a terminal: go on
-    r.log = log_create(2, "muster", r.opts.verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARN);
+    CLEANUP_FREE char *name = own_name(&r.opts);
+    r.name = name;
+    r.log = log_create(2, name, r.opts.verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARN);
     if (start(&r, &err) < 0) {
-        fprintf(stderr, "muster: %s\n", err_text(&err));
+        fprintf(stderr, "%s: %s\n", r.name, err_text(&err));
     } else {
         event_base_dispatch(r.base);
         code = end(&r);

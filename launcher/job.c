@@ -60,17 +60,19 @@ void job_fail(struct job *j, enum verdict_strength strength, int code, const cha
 
 static void enter_prepare(struct job *j)
 {
-    bool again = j->at->prepare != NULL;
+    bool again = j->reason != NULL; // out of MUSTER
     job_wait_begin(j);
     if (again)
         job_muster_next(j);
     j->at->prepare =
         job_plan_prepare(j->roll, &j->map, j->opts, j->at->nspace, j->reason);
-    j->at->prepare->progress = job_claim_progress(j);
+    j->at->prepare->progress = job_record_progress(j);
+    job_roles_put(j, j->at->prepare);
+    job_claim_prepared(j);
     job_add_ranks(j, NULL, &j->map);
     job_coll_start(j);
     job_names_start(j);
-    if (again)
+    if (j->output != NULL)
         output_again(j->output, j->at->nranks);
     else
         job_output_start(j);
@@ -84,8 +86,10 @@ static void enter_start(struct job *j)
     go.master_address = j->at->prepare->positions[0]->address;
     go.master_port = j->at->master_port;
     j->began = true;
+    job_claim_gone(j);
     j->at->went = true;
     job_wait_begin(j);
+    job_roles_start(j);
     job_send(j, FRAME_GO, TREE_ALL, &go.base);
 }
 
@@ -93,9 +97,13 @@ static void enter_run(struct job *j)
 {
     job_wait_end(j);
     j->run_ms = loop_now_ms();
-    if (j->opts->timeout_ms > 0 && !j->timed)
-        loop_timer_arm(j->run_timer, j->opts->timeout_ms);
-    j->timed = true;
+    if (!j->timed) {
+        j->timed = true;
+        j->timed_ms = j->run_ms;
+        if (j->opts->timeout_ms > 0)
+            loop_timer_arm(j->run_timer, j->opts->timeout_ms);
+    }
+    job_record_changed(j);
     job_input_start(j);
 }
 
@@ -106,6 +114,8 @@ static uint64_t output_moved(const struct job *j)
 
 static void arm_drain(struct job *j)
 {
+    if (j->output == NULL) // a launcher before had the ranks
+        return;
     bool file = output_waits_for_file(j->output) != NULL;
     j->drained = output_moved(j);
     loop_timer_arm(j->stop_timer, j->interrupts > 0 ? INTERRUPTED_DRAIN_MS
@@ -120,7 +130,7 @@ static void enter_drain(struct job *j)
     loop_timer_disarm(j->run_timer);
     arm_drain(j);
     job_end_unstarted(j);
-    if (output_is_drained(j->output))
+    if (j->output == NULL || output_is_drained(j->output))
         job_event(j, JOB_EV_DRAINED);
 }
 
@@ -198,6 +208,7 @@ void job_event(struct job *j, enum job_event ev)
     j->state = to;
     j->state_ms = loop_now_ms();
     enter(j);
+    job_roles_tell(j);
 }
 
 // ---- bounds -----------------------------------------------------------------
@@ -273,6 +284,7 @@ struct job *job_create(const struct job_conf *conf, struct err *err)
     j->begun_ms = j->state_ms = loop_now_ms();
     j->stats = job_stats_create();
     job_wait_create(j);
+    job_roles_create(j);
     job_muster_create(j);
     j->stop_timer = loop_timer(conf->base, on_stop_over, j);
     j->run_timer = loop_timer(conf->base, on_run_over, j);
@@ -297,6 +309,7 @@ void job_destroy(struct job *j)
         local_agent_end(j->local_agent);
     job_roll_end(j);
     job_claim_destroy(j);
+    job_record_destroy(j);
     input_destroy(j->input);
     output_destroy(j->output);
     job_attempt_destroy(j->at);
@@ -304,10 +317,12 @@ void job_destroy(struct job *j)
     map_free(&j->map);
     roll_destroy(j->roll);
     job_spares_destroy(j);
+    job_roles_destroy(j);
     group_free(&j->group);
     job_wait_destroy(j);
     loop_timer_free(j->stop_timer);
     loop_timer_free(j->muster_timer);
+    loop_timer_free(j->patience);
     policy_destroy(j->policy);
     job_stats_destroy(j->stats);
     strv_free(&j->history);

@@ -78,6 +78,7 @@ static char *vacate(struct job *j, uint32_t vertex, const Muster__Ask *ask)
         xasprintf("%s by an operator%s%s", verb, reason[0] != '\0' ? ": " : "", reason);
     seat->replaced = true;
     seat->leaves = true;
+    job_record_changed(j);
     group_set_why(m, why);
     log_warn(j->conf.log, "member %s: %s", name, why);
     events_write(j->conf.events, now ? "replace" : "drain",

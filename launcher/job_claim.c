@@ -30,10 +30,11 @@ enum {
 
 struct job_claim {
     struct claim *claim;
-    struct event *timer; // SHORT, a pause between two claims, the fence
-    uint64_t
-        fence_ms; // agents that are out of reach may keep ranks until then; 0: none
-    bool left;    // the job is not ours
+    struct event *timer; // SHORT, a pause between two claims
+    struct event *patience;
+    bool late;         // who is not here is not waited for
+    uint64_t fence_ms; // who is not in the group may keep ranks until then; 0: nobody
+    bool left;         // the job is not ours
 };
 
 // ---- the key ------------------------------------------------------------------------
@@ -55,6 +56,14 @@ void job_claim_name(struct job *j)
 }
 
 static void on_timer(evutil_socket_t fd, short what, void *arg);
+static void on_patience(evutil_socket_t fd, short what, void *arg);
+
+// As long as a member may be silent until it is lost.
+uint32_t job_claim_patience_ms(const struct job *j)
+{
+    uint32_t dead_ms = j->opts->heartbeat_ms * LINK_DEAD_BEATS;
+    return j->opts->job != NULL ? dead_ms + j->opts->link_grace_ms : 0;
+}
 
 void job_claim_create(struct job *j)
 {
@@ -70,9 +79,11 @@ void job_claim_create(struct job *j)
     j->claim = xcalloc(1, sizeof *j->claim);
     j->claim->claim = claim_create(&conf);
     j->claim->timer = loop_timer(j->conf.base, on_timer, j);
+    j->claim->patience = loop_timer(j->conf.base, on_patience, j);
+    loop_timer_arm(j->claim->patience, job_claim_patience_ms(j));
+    job_record_create(j);
     j->attach->launcher.len = sizeof conf.launcher;
     j->attach->launcher.data = xmemdup(conf.launcher, sizeof conf.launcher);
-    j->attach->launcher_host = xstrdup(hello->hostname);
 }
 
 void job_claim_destroy(struct job *j)
@@ -80,70 +91,31 @@ void job_claim_destroy(struct job *j)
     if (j->claim == NULL)
         return;
     loop_timer_free(j->claim->timer);
+    loop_timer_free(j->claim->patience);
     claim_destroy(j->claim->claim);
     free(j->claim);
 }
 
-// ---- going on from where the one before was -------------------------------------------
+// ---- the members ------------------------------------------------------------------------
 
-static void restore_budget(struct job *j, const Muster__Record *last, uint64_t now)
+// With names and agents, as they are now; of a member that is not here as they were.
+static struct claim_member *list_members(const struct job *j)
 {
-    const Muster__Budget *b = last->progress->budget;
-    if (b == NULL)
-        return;
-    CLEANUP_FREE uint64_t *ago = xcalloc(b->n_restarts_ms, sizeof *ago);
-    for (size_t i = 0; i < b->n_restarts_ms; i++)
-        ago[i] = b->restarts_ms[i] + last->age_ms;
-    struct policy_past past = {.ago_ms = ago,
-                               .n = (uint32_t)b->n_restarts_ms,
-                               .quick = b->quick,
-                               .same = b->same,
-                               .rank = (long)b->rank,
-                               .code = b->code};
-    policy_restore(j->policy, now, &past);
+    struct claim_member *m = xcalloc(j->group.n, sizeof *m);
+    for (uint32_t i = 0; i < j->group.n; i++)
+        m[i] = (struct claim_member){.name = j->roll->members[i].name,
+                                     .incarnation = j->roll->members[i].incarnation};
+    return m;
 }
 
-// The launcher's end costs a restart, as the end of any other part of the job does.
-static bool is_in_budget(struct job *j, const Muster__Record *last, uint64_t now)
+void job_claim_find(const struct job *j, Muster__RecordSeat *const *seats, uint32_t n,
+                    uint32_t *found)
 {
-    ERR_AUTO why = ERR_INIT;
-    struct policy_failure f = {
-        .now_ms = now, .ran_ms = last->age_ms, .rank = -1, .code = VERDICT_OWN_FAILURE};
-    uint32_t pause;
-    if (j->opts->policy.on_failure == POLICY_ABORT ||
-        policy_judge(j->policy, &f, &pause, &why))
-        return true;
-    job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE, "%s; %s", j->reason, err_text(&why));
-    return false;
+    CLEANUP_FREE struct claim_member *m = list_members(j);
+    claim_find_seats(seats, n, m, j->group.n, found);
 }
 
-static bool take_over(struct job *j, const Muster__Record *last)
-{
-    uint64_t now = loop_now_ms();
-    uint32_t before = last->progress->attempt;
-    j->reason = xasprintf("the job was taken over from the launcher on %s", last->host);
-    j->reason_code = VERDICT_OWN_FAILURE;
-    strv_addf(&j->history, "attempt %u ended: %s (term %u)", before, j->reason,
-              j->term);
-    log_warn(j->conf.log, "job %s: %s; attempt %u begins", j->key, j->reason,
-             before + 1);
-    restore_budget(j, last, now);
-    return is_in_budget(j, last, now);
-}
-
-static void reign(struct job *j)
-{
-    const Muster__Record *last = claim_last(j->claim->claim);
-    bool goes_on = last != NULL && !j->opts->rerun;
-    if (goes_on && !take_over(j, last))
-        return;
-    job_attempt_destroy(j->at);
-    j->at = job_attempt_create(j, goes_on ? last->progress->attempt + 1 : 1);
-    events_write(j->conf.events, "claimed",
-                 jsonpack("{s:s, s:i, s:i}", "job", j->key, "term", (int)j->term,
-                          "attempt", (int)j->at->number));
-    job_event(j, JOB_EV_CLAIMED);
-}
+// ---- reigning ---------------------------------------------------------------------------
 
 // Who sat at the last attempt's positions and is not here ends its ranks when its launcher
 // misses us there (silence, link grace), or as an orphan; and that takes its graces.
@@ -152,18 +124,48 @@ static uint64_t outlive_ms(const struct job *j)
     return job_return_outlive_ms(j) + j->opts->grace_ms;
 }
 
-static void granted_by_all(struct job *j)
+static void set_fences(struct job *j)
 {
-    struct job_claim *jc = j->claim;
-    bool strangers =
-        claim_seats_held(jc->claim) < claim_seats(jc->claim) && !j->opts->adopt;
-    uint64_t now = loop_now_ms();
-    if (strangers && jc->fence_ms == 0)
-        jc->fence_ms = now + outlive_ms(j);
-    if (jc->fence_ms > now)
-        loop_timer_arm(jc->timer, jc->fence_ms - now);
-    else
-        reign(j);
+    uint64_t until = loop_now_ms() + outlive_ms(j);
+    uint32_t member;
+    for (uint32_t i = 0; claim_missing(j->claim->claim, i, &member) != NULL; i++) {
+        if (member == UINT32_MAX)
+            j->claim->fence_ms = until;
+        else
+            j->at->seats[member].fence_ms = until;
+    }
+}
+
+uint64_t job_claim_fence(const struct job *j)
+{
+    return j->claim != NULL ? j->claim->fence_ms : 0;
+}
+
+static bool take_over(struct job *j, const Muster__Record *last)
+{
+    job_attempt_destroy(j->at);
+    j->at = job_attempt_create(j, last->progress->attempt);
+    if (!j->opts->adopt)
+        set_fences(j);
+    return job_record_inherit(j, last);
+}
+
+static void reign(struct job *j)
+{
+    const Muster__Record *last = claim_last(j->claim->claim);
+    bool goes_on = last != NULL && !j->opts->rerun;
+    if (j->reason != NULL) // the claim was made again
+        return;
+    if (goes_on && !take_over(j, last))
+        return;
+    if (!goes_on) {
+        job_attempt_destroy(j->at);
+        j->at = job_attempt_create(j, 1);
+    }
+    events_write(j->conf.events, "claimed",
+                 jsonpack("{s:s, s:i, s:i}", "job", j->key, "term", (int)j->term,
+                          "attempt", (int)j->at->number + goes_on));
+    job_event(j, goes_on ? JOB_EV_AGAIN : JOB_EV_CLAIMED);
 }
 
 // ---- leaving ----------------------------------------------------------------------------
@@ -223,11 +225,10 @@ static void ask(struct job *j)
 
 static void judge(struct job *j)
 {
-    CLEANUP_FREE struct claim_member *m = xcalloc(j->group.n, sizeof *m);
-    for (uint32_t i = 0; i < j->group.n; i++)
-        m[i] = (struct claim_member){.name = j->roll->members[i].name,
-                                     .incarnation = j->roll->members[i].incarnation};
-    switch (claim_judge(j->claim->claim, m)) {
+    CLEANUP_FREE struct claim_member *m = list_members(j);
+    if (claim_state(j->claim->claim) == CLAIM_ASKING)
+        return;
+    switch (claim_judge(j->claim->claim, m, j->claim->late)) {
     case CLAIM_ASKING: ask(j); break;
     case CLAIM_OVER: leave_done(j); break;
     case CLAIM_SHORT: loop_timer_arm(j->claim->timer, LOOK_MS); break;
@@ -243,9 +244,24 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
     switch (claim_state(j->claim->claim)) {
     case CLAIM_SHORT: send_all(j, FRAME_RECORD); break;
     case CLAIM_LOOKING: judge(j); break;
-    case CLAIM_REIGNS: granted_by_all(j); break;
     default: break;
     }
+}
+
+// Do agents tell of a job that goes on, or is over? A new one waits for all of its members.
+static void look(struct job *j)
+{
+    if (j->state == JOB_CONNECT && j->claim->late && claim_is_known(j->claim->claim))
+        job_connect_late(j, claim_best(j->claim->claim)->progress);
+}
+
+static void on_patience(evutil_socket_t fd, short what, void *arg)
+{
+    struct job *j = arg;
+    j->claim->late = true;
+    look(j);
+    if (j->state == JOB_CLAIM)
+        judge(j);
 }
 
 void job_claim_begin(struct job *j)
@@ -263,17 +279,22 @@ static uint32_t random_ms(uint32_t span)
     return getrandom(&r, sizeof r, GRND_NONBLOCK) == sizeof r ? r % span : span / 2;
 }
 
-// An agent has said something. What follows depends on the job's state: before CLAIM not
-// all agents are there, and after it only a rival is news.
+// An agent has said something, or is lost. What follows depends on the job's state: before
+// CLAIM it is whether that can begin, and after it only a rival is news.
 static void act(struct job *j, enum claim_state before, enum claim_state now)
 {
     if (now == CLAIM_DEPOSED) {
         if (j->state < JOB_CLOSE && before != CLAIM_DEPOSED)
             leave_deposed(j);
+    } else if (j->state == JOB_CONNECT) {
+        look(j);
+    } else if (now == CLAIM_REIGNS && before == CLAIM_ASKING) {
+        reign(j);
+        job_muster_check(j);
+    } else if (j->state == JOB_MUSTER || j->state == JOB_PREPARE) {
+        job_muster_check(j);
     } else if (j->state != JOB_CLAIM) {
         return;
-    } else if (now == CLAIM_REIGNS && before == CLAIM_ASKING) {
-        granted_by_all(j);
     } else if (now == CLAIM_LOOKING && before == CLAIM_ASKING) {
         log_debug(j->conf.log, "term %u was claimed by two launchers", j->term);
         loop_timer_arm(j->claim->timer, RIVAL_MIN_MS + random_ms(RIVAL_SPAN_MS));
@@ -282,10 +303,31 @@ static void act(struct job *j, enum claim_state before, enum claim_state now)
     }
 }
 
+// Without a key an agent denies only what it has given to another job.
+static void leave_displaced(struct job *j, const struct frame *f)
+{
+    Muster__Record *m = msg_unpack(f, &muster__record__descriptor, NULL);
+    if (m == NULL || f->kind != FRAME_DENY || j->state >= JOB_CLOSE) {
+        msg_free(m);
+        return;
+    }
+    CLEANUP_FREE char *name = group_member_text(group_at(&j->group, f->src));
+    verdict_free(&j->verdict);
+    verdict_set(
+        &j->verdict, VERDICT_ORDER, VERDICT_OWN_FAILURE,
+        "member %s was given to another launcher, on %s, while this one did not "
+        "answer (was it stopped, or cut off?): this one stands down",
+        name, m->host);
+    msg_free(m);
+    job_event(j, JOB_EV_LEAVE);
+}
+
 void job_claim_frame(struct job *j, const struct frame *f)
 {
-    if (j->claim == NULL)
+    if (j->claim == NULL) {
+        leave_displaced(j, f);
         return;
+    }
     struct claim *c = j->claim->claim;
     enum claim_state before = claim_state(c), now = before;
     Muster__Record *m = NULL;
@@ -300,8 +342,12 @@ void job_claim_frame(struct job *j, const struct frame *f)
 
 void job_claim_lost(struct job *j, uint32_t vertex)
 {
-    if (j->claim != NULL)
-        claim_lost(j->claim->claim, vertex - 1);
+    if (j->claim == NULL)
+        return;
+    enum claim_state before = claim_state(j->claim->claim);
+    enum claim_state now = claim_lost(j->claim->claim, vertex - 1);
+    if (now != before)
+        act(j, before, now);
 }
 
 // ---- texts ------------------------------------------------------------------------------
@@ -313,7 +359,7 @@ static char *silent_text(const struct job *j)
     BUF_AUTO who = BUF_INIT;
     uint32_t n = 0;
     for (uint32_t i = 0; i < j->group.n; i++) {
-        if (claim_answered(c, i))
+        if (claim_answered(c, i) || (asked && j->group.v[i].state != GROUP_ATTACHED))
             continue;
         CLEANUP_FREE char *name = group_member_text(&j->group.v[i]);
         if (n++ < SHOWN)
@@ -343,64 +389,72 @@ char *job_claim_text(const struct job *j)
             "%s may still run it with another launcher (--adopt takes it over all the "
             "same)",
             j->key, claim_seats_held(c), claim_seats(c), missing);
-    return xasprintf("job %s: waiting until %s must have ended its ranks", j->key,
-                     missing);
+    return xstrdup("");
 }
 
-// ---- what the next launcher finds ---------------------------------------------------------
+// ---- attempts ---------------------------------------------------------------------------
 
-static void add_budget(const struct job *j, Muster__Progress *p)
+bool job_claim_holds(const struct job *j)
 {
-    struct policy_past past;
-    Muster__Budget *b = p->budget = xmalloc(sizeof *b);
-    policy_save(j->policy, loop_now_ms(), &past);
-    muster__budget__init(b);
-    b->n_restarts_ms = past.n;
-    b->restarts_ms = past.ago_ms;
-    b->quick = past.quick;
-    b->same = past.same;
-    b->rank = past.rank;
-    b->code = past.code;
+    return j->claim != NULL && !j->claim->left &&
+           claim_state(j->claim->claim) == CLAIM_REIGNS;
 }
 
-static Muster__RecordSeat *make_seat(const struct roll_member *m)
+void job_claim_renew(struct job *j)
 {
-    Muster__RecordSeat *s = xmalloc(sizeof *s);
-    muster__record_seat__init(s);
-    s->name = xstrdup(m->name);
-    s->address = xstrdup(m->address);
-    s->incarnation.len = ROLL_INCARNATION_BYTES;
-    s->incarnation.data = xmemdup(m->incarnation, ROLL_INCARNATION_BYTES);
-    return s;
+    if (j->claim == NULL || !claim_outbid(j->claim->claim))
+        return;
+    claim_again(j->claim->claim);
+    ask(j);
 }
 
-Muster__Progress *job_claim_progress(const struct job *j)
+char *job_claim_veto(const struct job *j)
 {
-    if (j->claim == NULL)
+    const struct claim *c = j->claim != NULL ? j->claim->claim : NULL;
+    if (c == NULL)
         return NULL;
-    Muster__Progress *p = xmalloc(sizeof *p);
-    muster__progress__init(p);
-    p->term = j->term;
-    p->attempt = j->at->number;
-    p->n_argv = (size_t)j->opts->argc;
-    p->argv = xcalloc(p->n_argv, sizeof *p->argv);
-    for (size_t i = 0; i < p->n_argv; i++)
-        p->argv[i] = xstrdup(j->opts->argv[i]);
-    p->n_positions = j->map.npositions;
-    p->positions = xcalloc(p->n_positions, sizeof(Muster__RecordSeat *));
-    for (uint32_t i = 0; i < j->map.npositions; i++)
-        p->positions[i] = make_seat(&j->roll->members[j->map.positions[i].member]);
-    add_budget(j, p);
-    return p;
+    if (claim_state(c) != CLAIM_REIGNS)
+        return silent_text(j);
+    if (claim_can_go(c))
+        return NULL;
+    return xstrdup(
+        "less than half of the members that had positions before are here: "
+        "another launcher may have the others (--adopt goes on all the same)");
 }
+
+void job_claim_prepared(struct job *j)
+{
+    CLEANUP_FREE uint32_t *seats = xcalloc(j->map.npositions, sizeof *seats);
+    for (uint32_t i = 0; i < j->map.npositions; i++)
+        seats[i] = j->map.positions[i].member;
+    if (j->claim != NULL)
+        claim_prepared(j->claim->claim, j->at->number, seats, j->map.npositions);
+}
+
+void job_claim_ready(struct job *j, uint32_t vertex)
+{
+    if (j->claim != NULL)
+        claim_acked(j->claim->claim, vertex - 1, j->at->number);
+}
+
+bool job_claim_may_go(const struct job *j)
+{
+    return j->claim == NULL || claim_may_go(j->claim->claim);
+}
+
+void job_claim_gone(struct job *j)
+{
+    if (j->claim != NULL)
+        claim_gone(j->claim->claim);
+}
+
+// ---- the end ----------------------------------------------------------------------------
 
 // Has the job ended, and not only this launcher? Who is interrupted may come again and go on;
 // where no rank has run yet there is nothing to remember.
 static bool has_ended(const struct job *j)
 {
-    return j->claim != NULL && !j->claim->left && j->began && j->at->prepare != NULL &&
-           claim_state(j->claim->claim) == CLAIM_REIGNS &&
-           !(j->verdict.failed && j->interrupts > 0);
+    return job_claim_holds(j) && j->began && !(j->verdict.failed && j->interrupts > 0);
 }
 
 void job_claim_tell_end(struct job *j)
@@ -412,5 +466,7 @@ void job_claim_tell_end(struct job *j)
     CLEANUP_FREE char *line = oneline(text, TEXT_MAX);
     m.code = (uint32_t)job_code(j);
     m.text = line;
+    job_record_tell(
+        j); // a launcher that has taken the job over may have told nothing so far
     job_send(j, FRAME_DONE, TREE_ALL, &m.base);
 }

@@ -24,11 +24,22 @@ uint32_t job_slots(const struct job *j, uint32_t member)
 static int make_map(struct job *j, struct err *err)
 {
     CLEANUP_FREE struct map_member *m = xcalloc(j->group.n, sizeof *m);
-    for (uint32_t i = 0; i < j->group.n; i++) {
-        m[i].name = j->roll->members[i].name;
-        m[i].slots = job_slots(j, i);
-    }
+    CLEANUP_FREE uint32_t *domain = xcalloc(j->group.n, sizeof *domain);
+    if (j->opts->subgroup > 0 &&
+        grid_domains(j->group.n, j->opts->subgroup, j->opts->subgroup_leader_apart,
+                     domain, err) < 0)
+        return -1;
+    for (uint32_t i = 0; i < j->group.n; i++)
+        m[i] =
+            (struct map_member){j->roll->members[i].name, job_slots(j, i), domain[i]};
     return job_spares_map(j, m, &j->map, err);
+}
+
+// Every program has ranks.
+static int check_apps(const struct job *j, struct err *err)
+{
+    CLEANUP_FREE uint32_t *ranks = xcalloc(j->opts->apps.n, sizeof *ranks);
+    return apps_opts_share(&j->opts->apps, j->map.ranks, ranks, err);
 }
 
 static int check_input(const struct job *j, struct err *err)
@@ -41,15 +52,50 @@ static int check_input(const struct job *j, struct err *err)
     return -1;
 }
 
+static void connected(struct job *j)
+{
+    ERR_AUTO err = ERR_INIT;
+    bool mapped = j->map.npositions > 0; // and the other roles were waited for since
+    if (j->state != JOB_CONNECT)
+        return;
+    if (!mapped && (make_map(j, &err) < 0 || check_apps(j, &err) < 0 ||
+                    job_roll_seat(j, &err) < 0 || check_input(j, &err) < 0)) {
+        job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE, "%s", err_text(&err));
+        return;
+    }
+    job_roles_tell(j);
+    if (!job_roles_are_awaited(j))
+        job_event(j, JOB_EV_CONNECTED);
+}
+
 static void connected_if_all(struct job *j)
 {
-    if (group_attached(&j->group) < j->group.n)
-        return;
-    ERR_AUTO err = ERR_INIT;
-    if (make_map(j, &err) < 0 || job_roll_seat(j, &err) < 0 || check_input(j, &err) < 0)
-        job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE, "%s", err_text(&err));
-    else
-        job_event(j, JOB_EV_CONNECTED);
+    if (group_attached(&j->group) == j->group.n)
+        connected(j);
+}
+
+void job_connected(struct job *j)
+{
+    if (j->map.npositions > 0)
+        connected(j);
+}
+
+void job_connect_late(struct job *j, const Muster__Progress *known)
+{
+    double waited_s = job_claim_patience_ms(j) / 1e3;
+    CLEANUP_FREE char *why = xasprintf("it has not come within %g s", waited_s);
+    job_record_fill(j, known);
+    for (uint32_t i = 0; i < j->group.n; i++) {
+        struct group_member *m = &j->group.v[i];
+        if (m->state == GROUP_ATTACHED)
+            continue;
+        m->state = GROUP_LOST;
+        if (m->why == NULL)
+            group_set_why(m, why);
+    }
+    connected(j);
+    for (uint32_t v = 1; v <= j->group.n; v++)
+        job_return_want(j, v);
 }
 
 // A pod has its name for good. Who has another one at the address that it had is another pod,
@@ -319,6 +365,7 @@ void job_connect_start(struct job *j)
         j->opts->source.kind == SOURCE_DNS || j->opts->source.kind == SOURCE_PODS;
     j->attach = job_plan_attach(j->roll, &j->group.members, j->opts);
     j->attach->via = STEAL(j->via_msg);
+    j->attach->launcher_host = xstrdup(j->conf.hello->hostname);
     job_claim_create(j);
     j->tree = (struct tree){.vertices = j->group.n + 1, .fanout = j->opts->fanout};
     struct branch_conf conf = {.link = {.base = j->conf.base,

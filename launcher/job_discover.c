@@ -1,8 +1,11 @@
 // Discover: from a source to a group that is whole.
 #include <sys/stat.h>
 
+#include <event2/event.h>
+
 #include "common/jsonpack.h"
 #include "common/log.h"
+#include "common/loop.h"
 #include "common/mem.h"
 #include "common/watch.h"
 #include "hostfile/follow.h"
@@ -13,13 +16,29 @@ enum {
     LOOK_MS = 5000
 }; // at a hostfile, beside inotify; at names, or as their TTL says
 
-// A Service may show more members than the job was told to take: the first are taken.
+// A Service may show more members than the job was told to take: the first are taken. A role
+// has some of these.
 static void cut_to_members(const struct job *j, struct members *all)
 {
     CLEANUP_FREE bool *keep = xcalloc(all->n, sizeof *keep);
+    const struct roles_opts *part = &j->opts->roles;
     for (size_t i = 0; i < all->n; i++)
-        keep[i] = j->opts->members == 0 || i < j->opts->members;
+        keep[i] =
+            (j->opts->members == 0 || i < j->opts->members) &&
+            (!part->is_part || (i >= part->from && (part->to == 0 || i < part->to)));
     members_keep(all, keep);
+}
+
+// How many the group has at least.
+static uint32_t least_members(const struct job *j)
+{
+    const struct roles_opts *part = &j->opts->roles;
+    uint32_t members = j->opts->members;
+    if (!part->is_part)
+        return members;
+    return part->to > 0           ? part->to - part->from
+           : members > part->from ? members - part->from
+                                  : 1;
 }
 
 // Where the source gives all slots, what cannot be mapped is told before anybody is dialed.
@@ -43,8 +62,15 @@ static bool enough_slots(struct job *j, struct err *err)
 static bool enough_members(const struct job *j, struct err *err)
 {
     CLEANUP_FREE char *source = source_describe(&j->opts->source);
-    if (j->group.n >= j->opts->members)
+    if (j->group.n >= least_members(j))
         return true;
+    if (j->opts->roles.is_part) {
+        err_set(err,
+                "it needs %u members from the %u. on, and %s has %u of them; the roles "
+                "before it take the others",
+                least_members(j), j->opts->roles.from + 1, source, j->group.n);
+        return false;
+    }
     err_set(err, "--members %u: there are %u in %s, and no more will come",
             j->opts->members, j->group.n, source);
     return false;
@@ -61,16 +87,42 @@ static void tell_warnings(struct job *j)
     j->warned = true;
 }
 
+static bool is_whole(const struct job *j)
+{
+    return j->group.n > 0 && group_found(&j->group) == j->group.n &&
+           j->group.n >= least_members(j);
+}
+
+// All names are known, but not all addresses. Those who are there may tell of a job that goes
+// on without the others.
+static void on_patience(evutil_socket_t fd, short what, void *arg)
+{
+    struct job *j = arg;
+    if (j->state == JOB_DISCOVER && group_found(&j->group) > 0 &&
+        j->group.n >= least_members(j) && !source_can_grow(&j->opts->source))
+        job_event(j, JOB_EV_FOUND);
+}
+
+static void be_patient(struct job *j)
+{
+    if (j->patience != NULL || job_claim_patience_ms(j) == 0)
+        return;
+    j->patience = loop_timer(j->conf.base, on_patience, j);
+    loop_timer_arm(j->patience, job_claim_patience_ms(j));
+}
+
 static void on_update(void *arg, const struct members *members)
 {
     struct job *j = arg;
     MEMBERS_AUTO all = MEMBERS_INIT;
     ERR_AUTO err = ERR_INIT;
+    members_copy(&all, members);
     if (j->state != JOB_DISCOVER) {
-        job_roll_update(j, members);
+        if (j->opts->roles.is_part)
+            cut_to_members(j, &all); // the others' are not to take the place of these
+        job_roll_update(j, &all);
         return;
     }
-    members_copy(&all, members);
     cut_to_members(j, &all);
     group_update(&j->group, &all);
     events_write(j->conf.events, "members",
@@ -83,9 +135,10 @@ static void on_update(void *arg, const struct members *members)
         job_fail(j, VERDICT_ORDER, VERDICT_OWN_FAILURE, "%s", err_text(&err));
         return;
     }
-    if (j->group.n > 0 && group_found(&j->group) == j->group.n &&
-        j->group.n >= j->opts->members)
+    if (is_whole(j))
         job_event(j, JOB_EV_FOUND);
+    else
+        be_patient(j);
 }
 
 static void on_source_failed(void *arg, const struct err *err)

@@ -3,7 +3,8 @@
 //   DISCOVER --found--> CONNECT --connected--> CLAIM --claimed--> PREPARE
 //   PREPARE --ready--> START --started--> RUN
 //   RUN --ended--> STOP --stopped--> DRAIN --drained--> CLOSE --closed--> DONE
-//   STOP --again--> MUSTER --mustered--> PREPARE (of the next attempt)
+//   STOP, CLAIM --again--> MUSTER --mustered--> PREPARE (of the next attempt; out of CLAIM
+//   that of a launcher before)
 // A cause (a failure, a signal, a time-out) leads from DISCOVER, CONNECT and CLAIM to CLOSE,
 // and from PREPARE, START and RUN to STOP: there ranks may exist, and each agent has to
 // prove that none is left. In MUSTER there are none: a cause leads to DRAIN, as output of
@@ -37,7 +38,7 @@ enum job_event {
     JOB_EV_ENDED,
     JOB_EV_CAUSE,
     JOB_EV_STOPPED, // and no attempt follows
-    JOB_EV_AGAIN,   // stopped, and another attempt follows
+    JOB_EV_AGAIN,   // stopped, or taken over, and another attempt follows
     JOB_EV_MUSTERED,
     JOB_EV_DRAINED,
     JOB_EV_CLOSED,

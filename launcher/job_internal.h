@@ -32,8 +32,9 @@ struct job {
     unsigned interrupts;
     struct verdict verdict;
     uint64_t id;
-    char *key;               // of the job
-    struct job_claim *claim; // NULL: nobody else can know the key
+    char *key;                 // of the job
+    struct job_claim *claim;   // NULL: nobody else can know the key
+    struct job_record *record; // the same
 
     struct source *source;
     struct follow *follow; // of a hostfile, instead of the source
@@ -54,15 +55,17 @@ struct job {
     struct job_attempt *at; // the current one, from connect on
     struct policy *policy;
     struct job_spares *spares;
-    struct strv history; // why attempts before it ended, a text each
-    char *reason;        // the last of these causes; NULL: this is the first attempt
-    int reason_code;     // its exit code
-    bool began;          // GO was sent, for some attempt
-    bool timed;          // --timeout counts
-    bool crowded;        // was told: spawned ranks found no free slots
-    bool gave_up;        // output that was not written in time
-    uint64_t run_ms;     // when all ranks of this attempt had been started; 0: not yet
-    uint64_t pause_ms;   // MUSTER: not before
+    struct job_roles *roles; // NULL: the job is no role of a run with several
+    struct strv history;     // why attempts before it ended, a text each
+    char *reason;      // the last of these causes; NULL: this is the first attempt
+    int reason_code;   // its exit code
+    bool began;        // GO was sent, for some attempt
+    bool timed;        // --timeout counts
+    uint64_t timed_ms; // since then
+    bool crowded;      // was told: spawned ranks found no free slots
+    bool gave_up;      // output that was not written in time
+    uint64_t run_ms;   // when all ranks of this attempt had been started; 0: not yet
+    uint64_t pause_ms; // MUSTER: not before
     uint64_t last_words_ms; // MUSTER: what old ranks still print is taken until then
     struct output *output;
     struct input *input;  // NULL: nobody gets stdin, or no rank runs yet
@@ -78,6 +81,7 @@ struct job {
     struct event *run_timer;    // --timeout
     struct event *unread;       // the job goes on though nobody reads its output; NULL
     struct event *tick;         // progress
+    struct event *patience;     // DISCOVER: with members that have no address
     struct event *muster_timer; // looks whether the next attempt can begin
     struct progress *progress;
     uint64_t begun_ms, state_ms; // when the job began, and its state
@@ -132,6 +136,10 @@ void job_roll_lost(struct job *j);
 // As its source says, or its agent (CPUs).
 uint32_t job_slots(const struct job *j, uint32_t member);
 void job_connect_start(struct job *j);
+// The other roles have their members, too: CONNECT goes on if it is that what it waits for.
+void job_connected(struct job *j);
+// Go on to CLAIM without those that are not here: they are dialed as if they had been lost.
+void job_connect_late(struct job *j, const Muster__Progress *known);
 // gone: its agent has surely ended, and its ranks with it.
 // silent_ms: for how long it had said nothing.
 void job_member_lost(struct job *j, uint32_t vertex, const char *why, bool gone,
@@ -146,17 +154,49 @@ void job_connect_local(struct job *j);
 // job_claim.c: who commands. Without a stable key nothing is claimed, and CLAIM passes by.
 // The key and all that depends on it.
 void job_claim_name(struct job *j);
-void job_claim_create(struct job *j); // once the group is whole
+void job_claim_create(struct job *j); // once the members are known
 void job_claim_destroy(struct job *j);
+// A job that another launcher had goes on without members that do not come (MUSTER waits for
+// them). How long they have, since the state's begin, until they are taken for lost; 0: the
+// job has no key that another launcher could know.
+uint32_t job_claim_patience_ms(const struct job *j);
+// CLAIM.
 void job_claim_begin(struct job *j);
 // RECORD, GRANT, DENY.
 void job_claim_frame(struct job *j, const struct frame *f);
 void job_claim_lost(struct job *j, uint32_t vertex);
 char *job_claim_text(const struct job *j); // what it waits for; caller frees
-// What agents remember from the next PREPARE on; NULL: nothing. Free with msg_free.
-Muster__Progress *job_claim_progress(const struct job *j);
+// This launcher commands: no agent has said that another one does.
+bool job_claim_holds(const struct job *j);
+// MUSTER: a member that has come needs a higher term, which is asked for.
+void job_claim_renew(struct job *j);
+// Why the next attempt may not begin though its members are there; NULL: it may. Caller frees.
+char *job_claim_veto(const struct job *j);
+// Ranks of the last attempt may run until then on who is not in the group; 0: they do not.
+uint64_t job_claim_fence(const struct job *j);
+// PREPARE; the member has the attempt in its records; may it get GO? It has.
+void job_claim_prepared(struct job *j);
+void job_claim_ready(struct job *j, uint32_t vertex);
+bool job_claim_may_go(const struct job *j);
+void job_claim_gone(struct job *j);
+// Members (UINT32_MAX: nobody) of seats that are recorded.
+void job_claim_find(const struct job *j, Muster__RecordSeat *const *seats, uint32_t n,
+                    uint32_t *found);
 // The job closes: agents are told how it ended, where it did and is ours.
 void job_claim_tell_end(struct job *j);
+
+// job_record.c: what a launcher leaves to the next one.
+void job_record_create(struct job *j);
+void job_record_destroy(struct job *j);
+// For a PREPARE; NULL: nothing is remembered. Free with msg_free.
+Muster__Progress *job_record_progress(struct job *j);
+// What the next launcher has to know has changed: agents are told soon.
+void job_record_changed(struct job *j);
+void job_record_tell(struct job *j); // at once
+// What is known of members that are not here: from the record.
+void job_record_fill(struct job *j, const Muster__Progress *p);
+// The job goes on from there; false: its budget does not allow that, which is the verdict.
+bool job_record_inherit(struct job *j, const Muster__Record *last);
 
 // job_wait.c: bounds of the states before RUN and of MUSTER, and what is waited for there.
 void job_wait_create(struct job *j);
@@ -200,10 +240,33 @@ void job_spares_lost(struct job *j, uint32_t member, const char *why);
 void job_spares_blame(struct job *j, uint32_t member, const char *process);
 // MUSTER begins, with the verdict on the attempt before.
 void job_spares_begin(struct job *j);
+// What is held against a member, for the launcher that comes after this one.
+struct job_standing {
+    char address[64];  // there: another address is another pod's
+    uint32_t avoid_ms; // still; 0: nothing
+    bool lost;         // it has left its position, even if it is back
+};
+void job_spares_standing(const struct job *j, uint32_t member, struct job_standing *s);
+void job_spares_restore(struct job *j, uint32_t member, const struct job_standing *s);
+// A job is taken over: it is not here. `found`: who sat at each position, UINT32_MAX: nobody
+// of the group.
+void job_spares_absent(struct job *j, uint32_t member);
+void job_spares_inherit(struct job *j, const uint32_t *found);
 // The member of each position in the next attempt; returns how many are still vacant.
 uint32_t job_spares_plan(const struct job *j, uint32_t *seats);
 // Map and roll become so.
 void job_spares_take(struct job *j);
+
+// job_roles.c: this job as one role of several.
+void job_roles_create(struct job *j);
+void job_roles_destroy(struct job *j);
+// Something of this role may be new.
+void job_roles_tell(struct job *j);
+// CONNECT goes on when all roles have their members.
+bool job_roles_are_awaited(const struct job *j);
+// What the ranks are told of roles, and right before GO what has changed since.
+void job_roles_put(struct job *j, Muster__Prepare *p);
+void job_roles_start(struct job *j);
 
 // job_return.c: members that were lost, and come back.
 // Dial a lost member again, wherever its link hangs; until it is there.
@@ -213,7 +276,7 @@ void job_return_missing(struct job *j, uint32_t vertex, bool final);
 // Ranks of the vertex may outlive its loss, as long as its agent keeps them (graces.h).
 // heard_ms: when the last byte came over the link that ended, that of `top`.
 void job_return_fence(struct job *j, uint32_t vertex, uint32_t top, uint64_t heard_ms);
-// For so long ranks outlive the last word of an agent that is the launcher's child.
+// For so long ranks outlive the last word of an agent, wherever in the tree it is.
 uint64_t job_return_outlive_ms(const struct job *j);
 // The latest of these times; 0: none is known. GO has to wait for it.
 uint64_t job_return_fences(const struct job *j);

@@ -1,7 +1,8 @@
 // From a stopped attempt to the next one: whether, when, and on whom.
 //
-// MUSTER ends when every position's member, or a spare for it, is attached, the pause between restarts is over,
-// and the old ranks' last words are there (or had their time).
+// MUSTER ends when every position's member, or a spare for it, is attached, the claim allows
+// another attempt, the pause between restarts is over, and the old ranks' last words are there
+// (or had their time). A launcher that takes a job over begins with it.
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,20 +98,26 @@ char *job_muster_text(const struct job *j)
     BUF_AUTO text = BUF_INIT;
     uint64_t fence = left(job_return_fences(j)), pause = left(j->pause_ms);
     uint32_t next = j->at->number + 1;
-    if (vacant(j, true, &text) == 0)
-        return xasprintf("attempt %u begins in %.1f s%s", next,
-                         (double)longer_of(fence, pause) / 1e3,
-                         fence > pause ? ", when the agents that were lost have ended "
-                                         "their ranks"
-                                       : "");
-    CLEANUP_FREE char *who = buf_steal_str(&text);
-    return xasprintf("attempt %u waits for %s", next, who);
+    if (vacant(j, true, &text) > 0) {
+        CLEANUP_FREE char *who = buf_steal_str(&text);
+        return xasprintf("attempt %u waits for %s", next, who);
+    }
+    CLEANUP_FREE char *veto = job_claim_veto(j);
+    if (veto != NULL)
+        return xasprintf("attempt %u waits: %s", next, veto);
+    return xasprintf("attempt %u begins in %.1f s%s", next,
+                     (double)longer_of(fence, pause) / 1e3,
+                     fence > pause ? ", when the agents that were lost have ended "
+                                     "their ranks"
+                                   : "");
 }
 
 void job_muster_over(struct job *j)
 {
     BUF_AUTO text = BUF_INIT;
-    if (vacant(j, true, &text) == 0) { // it is only the pause that is long
+    uint32_t n = vacant(j, true, &text);
+    CLEANUP_FREE char *veto = n == 0 ? job_claim_veto(j) : NULL;
+    if (n == 0 && veto == NULL) { // it is only the pause that is long
         loop_timer_arm(j->wait_timer,
                        j->opts->replace_timeout_ms +
                            longer_of(left(j->pause_ms), left(job_return_fences(j))));
@@ -118,29 +125,41 @@ void job_muster_over(struct job *j)
     }
     CLEANUP_FREE char *who = buf_steal_str(&text);
     job_fail(j, VERDICT_LOSS, j->reason_code,
-             "%s; attempt %u had no member for every position within %g s "
-             "(--replace-timeout): %s",
-             j->reason, j->at->number + 1, j->opts->replace_timeout_ms / 1e3, who);
+             "%s; attempt %u %s within %g s (--replace-timeout): %s", j->reason,
+             j->at->number + 1,
+             n > 0 ? "had no member for every position" : "could not begin",
+             j->opts->replace_timeout_ms / 1e3, n > 0 ? who : veto);
+}
+
+static bool is_held_back(struct job *j)
+{
+    BUF_AUTO text = BUF_INIT;
+    if (vacant(j, true, &text) > 0)
+        return true;
+    job_claim_renew(j);
+    CLEANUP_FREE char *veto = job_claim_veto(j);
+    return veto != NULL;
 }
 
 // Before the next attempt is prepared. A loss meanwhile costs no restart.
 static uint64_t muster_left(const struct job *j)
 {
-    uint64_t words = output_is_ended(j->output) ? 0 : left(j->last_words_ms);
+    bool ended = j->output == NULL || output_is_ended(j->output);
+    uint64_t words = ended ? 0 : left(j->last_words_ms);
     uint64_t fence = left(job_return_fences(j));
     fence = fence > PREPARE_AHEAD_MS ? fence - PREPARE_AHEAD_MS : 0;
     return longer_of(words, longer_of(left(j->pause_ms), fence));
 }
 
-static bool is_mustered(const struct job *j)
+static bool is_mustered(struct job *j)
 {
-    BUF_AUTO text = BUF_INIT;
-    return j->state == JOB_MUSTER && vacant(j, true, &text) == 0;
+    return j->state == JOB_MUSTER && !is_held_back(j);
 }
 
 static bool is_ready(const struct job *j)
 {
-    return j->state == JOB_PREPARE && j->at->ready == j->map.npositions;
+    return j->state == JOB_PREPARE && j->at->ready == j->map.npositions &&
+           job_claim_may_go(j);
 }
 
 static void on_muster(evutil_socket_t fd, short what, void *arg)
@@ -171,13 +190,18 @@ static char *next_text(double pause_s, uint32_t n, const char *who)
                          : xstrdup("begins");
 }
 
-static void tell_failure(struct job *j)
+static void tell(struct job *j, bool failed)
 {
     BUF_AUTO text = BUF_INIT;
     uint32_t n = vacant(j, false, &text), number = j->at->number;
     double pause_s = (double)left(j->pause_ms) / 1e3;
     CLEANUP_FREE char *who = buf_steal_str(&text);
     CLEANUP_FREE char *next = next_text(pause_s, n, who);
+    if (!failed) {
+        log_warn(j->conf.log, "job %s: %s; attempt %u %s", j->key, j->reason,
+                 number + 1, next);
+        return;
+    }
     events_write(j->conf.events, "attempt-failed",
                  jsonpack("{s:i, s:s, s:i, s:i, s:f}", "attempt", (int)number, "cause",
                           j->reason, "code", j->reason_code, "vacant", (int)n, "pause",
@@ -186,19 +210,27 @@ static void tell_failure(struct job *j)
              number + 1, next);
 }
 
-void job_muster_begin(struct job *j)
+static void note_failure(struct job *j)
 {
-    loop_timer_disarm(j->stop_timer);
     free(j->reason);
     j->reason = oneline(j->verdict.text, REASON_MAX);
     j->reason_code = j->verdict.code;
     strv_addf(&j->history, "attempt %u failed after %.1f s: %s", j->at->number,
               j->run_ms > 0 ? (double)(loop_now_ms() - j->run_ms) / 1e3 : 0, j->reason);
+}
+
+void job_muster_begin(struct job *j)
+{
+    bool failed = j->verdict.failed; // else a launcher before had the attempt
+    loop_timer_disarm(j->stop_timer);
+    if (failed)
+        note_failure(j);
     job_spares_begin(j);
     verdict_free(&j->verdict);
     j->last_words_ms = loop_now_ms() + LAST_WORDS_MS;
     job_end_unstarted(j);
-    tell_failure(j);
+    tell(j, failed);
+    job_record_changed(j);
     job_wait_begin(j);
     job_muster_check(j);
 }
@@ -207,7 +239,7 @@ void job_muster_next(struct job *j)
 {
     struct job_attempt *before = j->at;
     job_spares_take(j);
-    if (!output_is_ended(j->output))
+    if (j->output != NULL && !output_is_ended(j->output))
         log_warn(j->conf.log, "attempt %u: the end of its output did not come in time",
                  before->number);
     j->at = job_attempt_create(j, before->number + 1);

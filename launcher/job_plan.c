@@ -118,8 +118,8 @@ static Muster__Prepare *make_world(const struct roll *roll, const struct map *ma
     muster__prepare__init(p);
     p->nspace = xstrdup(nspace);
     p->job_key = xstrdup(roll->job_key);
-    p->n_env = o->env.n;
-    p->env = copy_strings(o->env.v, p->n_env);
+    p->n_env = o->apps.v[0].env.n;
+    p->env = copy_strings(o->apps.v[0].env.v, p->n_env);
     p->pmix = strcmp(o->pmi, "pmix") == 0 || strcmp(o->pmi, "auto") == 0;
     p->pmi1 = strcmp(o->pmi, "pmi1") == 0 || strcmp(o->pmi, "auto") == 0;
     p->grace_ms = o->grace_ms;
@@ -131,6 +131,31 @@ static Muster__Prepare *make_world(const struct roll *roll, const struct map *ma
     return p;
 }
 
+// What it does not say itself, the first one does.
+static Muster__App *make_own_app(const struct apps_opts *apps, size_t i, uint32_t ranks)
+{
+    const struct app_opts *o = &apps->v[i], *first = &apps->v[0];
+    const char *wdir = o->wdir != NULL       ? o->wdir
+                       : first->wdir != NULL ? first->wdir
+                                             : "";
+    Muster__App *a = make_app(o->argv, o->argc, wdir, ranks);
+    a->n_env = i > 0 ? o->env.n : 0;
+    a->env = copy_strings(o->env.v, a->n_env);
+    return a;
+}
+
+static void add_grid(Muster__Prepare *p, const struct grid *g)
+{
+    p->n_grid = GRID_AXES;
+    p->grid = xcalloc(p->n_grid, sizeof(Muster__Axis *));
+    for (size_t i = 0; i < p->n_grid; i++) {
+        Muster__Axis *a = p->grid[i] = xmalloc(sizeof *a);
+        muster__axis__init(a);
+        a->name = xstrdup(grid_axis_text(g->order[i]));
+        a->size = g->size[g->order[i]];
+    }
+}
+
 Muster__Prepare *job_plan_prepare(const struct roll *roll, const struct map *map,
                                   const struct opts *o, const char *nspace,
                                   const char *reason)
@@ -138,10 +163,15 @@ Muster__Prepare *job_plan_prepare(const struct roll *roll, const struct map *map
     Muster__Prepare *p = make_world(roll, map, o, nspace);
     p->restart_reason = xstrdup(reason != NULL ? reason : "");
     p->input = o->input;
-    p->n_apps = 1;
-    p->apps = xcalloc(1, sizeof(Muster__App *));
-    p->apps[0] =
-        make_app(o->argv, (size_t)o->argc, o->wdir != NULL ? o->wdir : "", map->ranks);
+    p->per_node = o->per_node;
+    if (o->map.has_grid)
+        add_grid(p, &o->map.grid);
+    CLEANUP_FREE uint32_t *ranks = xcalloc(o->apps.n, sizeof *ranks);
+    apps_opts_share(&o->apps, map->ranks, ranks, NULL); // was checked
+    p->n_apps = o->apps.n;
+    p->apps = xcalloc(p->n_apps, sizeof(Muster__App *));
+    for (size_t i = 0; i < p->n_apps; i++)
+        p->apps[i] = make_own_app(&o->apps, i, ranks[i]);
     return p;
 }
 

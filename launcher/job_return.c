@@ -20,8 +20,10 @@
 static bool is_wanted(const struct job *j, uint32_t vertex)
 {
     bool spare = !job_seat(j, vertex)->hosts && job_attempt_lives(j);
-    return spare || (j->opts->policy.on_failure == POLICY_RESTART &&
-                     j->state != JOB_DISCOVER && j->state <= JOB_STOP);
+    bool due = j->state == JOB_CLAIM || j->state == JOB_MUSTER;
+    return spare || due ||
+           (j->opts->policy.on_failure == POLICY_RESTART && j->state != JOB_DISCOVER &&
+            j->state <= JOB_STOP);
 }
 
 // At the address that the source has for it now whoever answers is it.
@@ -31,6 +33,8 @@ static void set_address(struct job *j, uint32_t member)
     struct group_member *m = &j->group.v[member];
     Muster__Member *told = j->attach->members[member];
     snprintf(m->address, sizeof m->address, "%s", now);
+    if (m->state == GROUP_MISSING && now[0] != '\0')
+        m->state = GROUP_FOUND;
     free(told->address);
     told->address = xstrdup(now);
     told->hostname[0] = '\0';
@@ -84,7 +88,7 @@ static uint64_t outlive_ms(const struct job *j, unsigned below)
 
 uint64_t job_return_outlive_ms(const struct job *j)
 {
-    return outlive_ms(j, 0);
+    return outlive_ms(j, tree_depth(&j->tree, j->group.n) - 1);
 }
 
 void job_return_fence(struct job *j, uint32_t vertex, uint32_t top, uint64_t heard_ms)
@@ -100,7 +104,7 @@ void job_return_fence(struct job *j, uint32_t vertex, uint32_t top, uint64_t hea
 
 uint64_t job_return_fences(const struct job *j)
 {
-    uint64_t latest = 0;
+    uint64_t latest = job_claim_fence(j);
     for (uint32_t i = 0; i < j->group.n; i++) {
         const struct job_seat *s = &j->at->seats[i];
         // Who gets no ranks in the attempt that is prepared says no READY.
@@ -141,6 +145,7 @@ void job_return_greet(struct job *j, uint32_t vertex, bool same)
     seat->replaced = seat->replaced && same;
     seat->leaves = seat->replaced;
     seat->back = same;
+    job_record_changed(j);
     if (!same && has_ended(j, vertex))
         seat->fence_ms = 0;
     job_muster_check(j);

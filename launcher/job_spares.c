@@ -103,6 +103,7 @@ void job_spares_failed(struct job *j, uint32_t member)
     struct standing *s = &j->spares->v[member];
     s->until_ms = loop_now_ms() + j->opts->avoid_ms;
     memcpy(s->failed_at, s->at, sizeof s->failed_at);
+    job_record_changed(j);
 }
 
 static void ask_for_another(struct job *j, uint32_t member)
@@ -131,6 +132,30 @@ void job_spares_lost(struct job *j, uint32_t member, const char *why)
         ask_for_another(j, member);
 }
 
+void job_spares_absent(struct job *j, uint32_t member)
+{
+    const struct group_member *m = &j->group.v[member];
+    memcpy(j->spares->v[member].at, m->address, sizeof m->address);
+    job_spares_lost(j, member, m->why != NULL ? m->why : "it is not there");
+}
+
+void job_spares_standing(const struct job *j, uint32_t member, struct job_standing *out)
+{
+    const struct standing *s = &j->spares->v[member];
+    uint64_t now = loop_now_ms();
+    memcpy(out->address, s->failed_at, sizeof out->address);
+    out->avoid_ms = s->until_ms > now ? (uint32_t)(s->until_ms - now) : 0;
+    out->lost = s->lost;
+}
+
+void job_spares_restore(struct job *j, uint32_t member, const struct job_standing *from)
+{
+    struct standing *s = &j->spares->v[member];
+    memcpy(s->failed_at, from->address, sizeof s->failed_at);
+    s->until_ms = loop_now_ms() + from->avoid_ms;
+    s->lost = s->lost || from->lost;
+}
+
 // What holds that process holds its device, too. Only where somebody makes another pod is
 // this one given up: its agent is well, and better than none.
 void job_spares_blame(struct job *j, uint32_t member, const char *process)
@@ -149,7 +174,7 @@ void job_spares_blame(struct job *j, uint32_t member, const char *process)
 
 void job_spares_begin(struct job *j)
 {
-    if (j->verdict.rank >= 0)
+    if (j->verdict.failed && j->verdict.rank >= 0)
         job_spares_failed(j, j->at->ranks[j->verdict.rank].member);
     for (uint32_t i = 0; i < j->group.n; i++)
         ask_for_another(j, i);
@@ -164,21 +189,48 @@ static bool has_failed(const struct job *j, uint32_t member)
 
 // ---- who follows ----------------------------------------------------------------
 
-uint32_t job_spares_plan(const struct job *j, uint32_t *seats)
+static struct spares_member *list_members(const struct job *j)
 {
-    CLEANUP_FREE struct spares_member *m = xcalloc(j->group.n, sizeof *m);
-    CLEANUP_FREE uint32_t *needs = xcalloc(j->map.npositions, sizeof *needs);
+    struct spares_member *m = xcalloc(j->group.n, sizeof *m);
     for (uint32_t i = 0; i < j->group.n; i++) {
         m[i].there =
             j->group.v[i].state == GROUP_ATTACHED && !job_seat(j, i + 1)->leaves;
         m[i].failed = has_failed(j, i);
         m[i].slots = j->opts->map.oversubscribe ? UINT32_MAX : job_slots(j, i);
     }
+    return m;
+}
+
+static void list_seats(const struct job *j, uint32_t *seats, uint32_t *needs)
+{
     for (uint32_t p = 0; p < j->map.npositions; p++) {
         seats[p] = j->map.positions[p].member;
         needs[p] = j->map.positions[p].count;
     }
+}
+
+uint32_t job_spares_plan(const struct job *j, uint32_t *seats)
+{
+    CLEANUP_FREE struct spares_member *m = list_members(j);
+    CLEANUP_FREE uint32_t *needs = xcalloc(j->map.npositions, sizeof *needs);
+    list_seats(j, seats, needs);
     return spares_seat(m, j->group.n, seats, needs, j->map.npositions);
+}
+
+void job_spares_inherit(struct job *j, const uint32_t *found)
+{
+    uint32_t n = j->map.npositions;
+    CLEANUP_FREE struct spares_member *m = list_members(j);
+    CLEANUP_FREE uint32_t *seats = xcalloc(n, sizeof *seats);
+    CLEANUP_FREE uint32_t *needs = xcalloc(n, sizeof *needs);
+    list_seats(j, seats, needs);
+    if (!spares_inherit(m, j->group.n, seats, found, needs, n))
+        log_warn(j->conf.log,
+                 "who had positions of job %s before has not the slots that "
+                 "these need now: its members are placed anew",
+                 j->key);
+    for (uint32_t p = 0; p < n; p++)
+        j->map.positions[p].member = seats[p];
 }
 
 static void tell(const struct job *j, uint32_t position, uint32_t from, uint32_t to)

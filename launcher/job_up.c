@@ -156,6 +156,7 @@ static void on_ready(struct job *j, const struct frame *f, struct group_member *
         return;
     seat->ready = true;
     j->at->ready++;
+    job_claim_ready(j, f->src);
     job_muster_check(j);
 }
 
@@ -345,6 +346,12 @@ static void attempt_frame(struct job *j, const struct frame *f, struct group_mem
     }
 }
 
+static void answer_alive(struct job *j, uint32_t vertex)
+{
+    struct frame f = job_frame(j, FRAME_ALIVE, vertex);
+    branch_send(j->branch, &f);
+}
+
 void job_up_frame(void *arg, const struct frame *f)
 {
     struct job *j = arg;
@@ -356,6 +363,8 @@ void job_up_frame(void *arg, const struct frame *f)
         on_lost_below(j, f);
     else if (f->kind == FRAME_ASK)
         job_ask(j, f);
+    else if (f->kind == FRAME_ALIVE)
+        answer_alive(j, f->src);
     else if (f->kind == FRAME_RECORD || f->kind == FRAME_GRANT || f->kind == FRAME_DENY)
         job_claim_frame(j, f);
     else

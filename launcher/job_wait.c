@@ -37,6 +37,11 @@ static char *waiting_text(const struct job *j)
             buf_printf(&text, ", ranks started on %u", j->at->started);
         return buf_steal_str(&text);
     }
+    if (j->state == JOB_CONNECT && group_attached(&j->group) == j->group.n &&
+        job_roles_are_awaited(j)) {
+        buf_printf(&text, "; waiting for the members of the other roles");
+        return buf_steal_str(&text);
+    }
     enum group_state below = j->state == JOB_DISCOVER ? GROUP_FOUND : GROUP_ATTACHED;
     BUF_AUTO missing = BUF_INIT;
     group_describe_missing(&j->group, below, 3, &missing);

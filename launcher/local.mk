@@ -1,6 +1,7 @@
 bin_PROGRAMS += launcher/muster
 noinst_LIBRARIES += launcher/liblauncher.a
 launcher_liblauncher_a_SOURCES = \
+	%D%/apps_opts.c %D%/apps_opts.h \
 	%D%/ask.c %D%/ask.h \
 	%D%/ask_opts.c %D%/ask_opts.h \
 	%D%/cmd.h \
@@ -11,8 +12,10 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/cmd_roll.c \
 	%D%/cmd_status.c \
 	%D%/cmd_run.c \
+	%D%/cmd_roles.c %D%/cmd_roles.h \
 	%D%/configmap.c %D%/configmap.h \
 	%D%/events.c %D%/events.h \
+	%D%/grid.c %D%/grid.h \
 	%D%/group.c %D%/group.h \
 	%D%/foreign_opts.c %D%/foreign_opts.h \
 	%D%/input.c %D%/input.h \
@@ -31,7 +34,9 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/job_notify.c \
 	%D%/job_output.c \
 	%D%/job_plan.c %D%/job_plan.h \
+	%D%/job_record.c \
 	%D%/job_return.c \
+	%D%/job_roles.c \
 	%D%/job_roll.c \
 	%D%/job_spares.c \
 	%D%/job_spawn.c \
@@ -45,11 +50,15 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/look.c %D%/look.h \
 	%D%/map.c %D%/map.h \
 	%D%/oneline.c %D%/oneline.h \
+	%D%/opt_number.c %D%/opt_number.h \
+	%D%/opts_layout.c %D%/opts_layout.h \
 	%D%/opts.c %D%/opts.h \
 	%D%/output.c %D%/output.h \
 	%D%/policy.c %D%/policy.h \
 	%D%/progress.c %D%/progress.h \
 	%D%/replace_hook.c %D%/replace_hook.h \
+	%D%/roles.c %D%/roles.h \
+	%D%/roles_opts.c %D%/roles_opts.h \
 	%D%/roll_print.c %D%/roll_print.h \
 	%D%/sink.c %D%/sink.h \
 	%D%/source_json.c %D%/source_json.h \

@@ -41,19 +41,22 @@ static void add(struct map *map, uint32_t member, uint32_t count)
     map->ranks += count;
 }
 
+static int too_few_on(const struct map_member *m, uint32_t count, struct err *err)
+{
+    err_set_kind(err, "NOT_ENOUGH_SLOTS", 0,
+                 "not enough slots on %s: --ppn wants %u ranks there, it has %u "
+                 "slots; lower --ppn, give it more slots, or say --oversubscribe",
+                 m->name, count, m->slots);
+    return -1;
+}
+
 static int map_ppn(const struct map_member *m, uint32_t n, const struct map_request *rq,
                    uint32_t want, struct map *map, struct err *err)
 {
     for (uint32_t i = 0; i < n && map->ranks < want; i++) {
         uint32_t count = want - map->ranks < rq->ppn ? want - map->ranks : rq->ppn;
-        if (count > m[i].slots && !rq->oversubscribe) {
-            err_set_kind(
-                err, "NOT_ENOUGH_SLOTS", 0,
-                "not enough slots on %s: --ppn wants %u ranks there, it has %u "
-                "slots; lower --ppn, give it more slots, or say --oversubscribe",
-                m[i].name, count, m[i].slots);
-            return -1;
-        }
+        if (count > m[i].slots && !rq->oversubscribe)
+            return too_few_on(&m[i], count, err);
         add(map, i, count);
     }
     return 0;
@@ -154,6 +157,64 @@ char *map_ranks_text(const struct map_position *p)
     return buf_steal_str(&text);
 }
 
+// ---- grids --------------------------------------------------------------------
+
+// What each member can take. Oversubscribed: evenly, so that all groups find room.
+static int make_rooms(const struct map_member *m, uint32_t n,
+                      const struct map_request *rq, uint64_t have,
+                      struct grid_room *rooms, struct err *err)
+{
+    uint32_t tp = rq->grid.size[GRID_TP], groups = rq->ranks / tp;
+    uint32_t even = have < rq->ranks && n > 0 ? (groups + n - 1) / n * tp : 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t slots = rq->ppn > 0 ? rq->ppn : m[i].slots;
+        if (rq->ppn > m[i].slots && !rq->oversubscribe)
+            return too_few_on(&m[i], rq->ppn, err);
+        if (rq->oversubscribe && slots < even)
+            slots = even;
+        rooms[i] = (struct grid_room){m[i].name, slots, m[i].domain};
+    }
+    return 0;
+}
+
+// Positions of the members that got ranks, that of rank 0 first, with their ranks.
+static void seat(const uint32_t *member, uint32_t n, struct map *map)
+{
+    CLEANUP_FREE uint32_t *count = xcalloc(n, sizeof *count);
+    CLEANUP_FREE struct map_position **of = xcalloc(n, sizeof *of);
+    uint32_t ranks = map->ranks, at = 0;
+    for (uint32_t r = 0; r < ranks; r++)
+        count[member[r]]++;
+    map->ranks = 0;
+    add(map, member[0], count[member[0]]);
+    for (uint32_t i = 0; i < n; i++)
+        add(map, i, i != member[0] ? count[i] : 0);
+    map->order = xcalloc(ranks, sizeof *map->order);
+    for (uint32_t i = 0; i < map->npositions; i++) {
+        struct map_position *p = &map->positions[i];
+        of[p->member] = p;
+        p->ranks = map->order + at;
+        at += p->count;
+        p->count = 0;
+    }
+    for (uint32_t r = 0; r < ranks; r++)
+        of[member[r]]->ranks[of[member[r]]->count++] = r;
+}
+
+static int map_grid(const struct map_member *m, uint32_t n,
+                    const struct map_request *rq, uint64_t have, struct map *map,
+                    struct err *err)
+{
+    CLEANUP_FREE struct grid_room *rooms = xcalloc(n, sizeof *rooms);
+    CLEANUP_FREE uint32_t *member = xcalloc(rq->ranks, sizeof *member);
+    if (make_rooms(m, n, rq, have, rooms, err) < 0 ||
+        grid_place(&rq->grid, rq->grid_split, rooms, n, member, err) < 0)
+        return -1;
+    map->ranks = rq->ranks;
+    seat(member, n, map);
+    return 0;
+}
+
 static int check_nodes(const struct map_member *m, const struct map *map,
                        struct err *err)
 {
@@ -194,7 +255,9 @@ int map_ranks(const struct map_member *members, uint32_t n,
     *map = (struct map){.positions = xcalloc(n, sizeof *map->positions),
                         .slots = have > UINT32_MAX ? UINT32_MAX : (uint32_t)have};
     int rc = 0;
-    if (rq->ppn > 0)
+    if (rq->has_grid)
+        rc = map_grid(members, n, rq, have, map, err);
+    else if (rq->ppn > 0)
         rc = map_ppn(members, n, rq, (uint32_t)want, map, err);
     else if (rq->by_node && want <= have)
         map_evenly(members, n, (uint32_t)want, map);
@@ -202,9 +265,9 @@ int map_ranks(const struct map_member *members, uint32_t n,
         map_slots(members, n, (uint32_t)want, have, map);
     if (rc == 0)
         rc = check_nodes(members, map, err);
-    if (rc == 0)
+    if (rc == 0 && !rq->has_grid)
         number(map, rq->by_node);
-    else
+    else if (rc < 0)
         map_free(map);
     return rc;
 }

@@ -3,7 +3,8 @@
 // Block mapping by slots, as mpirun does by default: ranks fill the first member's
 // slots, then the second's. With ppn every member gets that many. By node, the ranks go
 // round the members, one to each that has a slot left. Members that get no ranks have no
-// position.
+// position. With a grid, places and numbers are those of grid.h; the position with rank 0
+// comes first, the others in the members' order.
 #ifndef MUSTER_LAUNCHER_MAP_H
 #define MUSTER_LAUNCHER_MAP_H
 
@@ -11,10 +12,12 @@
 #include <stdint.h>
 
 #include "common/err.h"
+#include "launcher/grid.h"
 
 struct map_member {
     const char *name;
     uint32_t slots;
+    uint32_t domain; // of grid.h
 };
 
 struct map_request {
@@ -22,6 +25,9 @@ struct map_request {
     uint32_t ppn;       // 0: by slots
     bool oversubscribe; // more ranks than slots: spread over the members in proportion
     bool by_node;       // round robin
+    bool has_grid;      // `ranks` are the grid's then
+    struct grid grid;
+    bool grid_split; // as grid_place()'s allow_split
 };
 
 struct map_position {

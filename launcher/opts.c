@@ -15,6 +15,8 @@
 #include "hostfile/source_opts.h"
 #include "launcher/foreign_opts.h"
 #include "launcher/input.h"
+#include "launcher/opt_number.h"
+#include "launcher/opts_layout.h"
 #include "wire/claim.h"
 #include "wire/link.h"
 #include "wire/tree.h"
@@ -33,7 +35,6 @@ enum {
     KEY_ADOPT,
     KEY_KEY,
     KEY_EVENTS,
-    KEY_WDIR,
     KEY_PMI,
     KEY_WAIT,
     KEY_GRACE,
@@ -60,11 +61,13 @@ enum {
     KEY_AVOID,
     KEY_REPLACE_HOOK,
     KEY_STATUS,
+    KEY_PER_NODE,
+    KEY_GRID,
+    KEY_GRID_SPLIT,
+    KEY_GRID_SUBGROUP,
 };
 
 static const struct argp_option options[] = {
-    {NULL, 'n', "N", 0, "Number of ranks (default: one for each slot)", 2},
-    {"np", 'n', NULL, OPTION_ALIAS, NULL, 2},
     {"ppn", KEY_PPN, "K", 0, "K ranks on each member", 2},
     {"npernode", 'N', "K", 0, "The same, as mpirun names it", 2},
     {"map-by", KEY_MAP_BY, "slot|node|ppr:K:node", 0,
@@ -73,12 +76,20 @@ static const struct argp_option options[] = {
      "K ranks on each",
      2},
     {"oversubscribe", KEY_OVERSUBSCRIBE, NULL, 0, "Allow more ranks than slots", 2},
-    {NULL, 'x', "NAME[=VALUE]", 0,
-     "Set NAME for the ranks; without a value: as it is here", 3},
-    {"wdir", KEY_WDIR, "DIR", 0,
-     "Working directory of the ranks (default: the agent's)", 3},
+    {"per-node", KEY_PER_NODE, NULL, 0,
+     "One command on each member, with placeholders such as {node_rank} in its "
+     "arguments "
+     "and in -x",
+     2},
+    {"grid", KEY_GRID, "tp=T,pp=P,dp=D", 0,
+     "Tensor, pipeline and data parallel ranks, the fastest axis first", 2},
+    {"grid-allow-split", KEY_GRID_SPLIT, NULL, 0,
+     "A tensor-parallel group may be on several members", 2},
+    {"grid-subgroup", KEY_GRID_SUBGROUP, "K", 0,
+     "K members in a row are near each other (default: $LWS_SUBGROUP_SIZE)", 2},
     {"pmi", KEY_PMI, "auto|pmix|pmi1|none", 0,
-     "What ranks find each other with (default: " PMI_DEFAULT ")", 3},
+     "What ranks find each other with (default: " PMI_DEFAULT "; none with --per-node)",
+     3},
     {"key", KEY_KEY, "DIR", 0,
      "Key ring of the group (default: $MUSTER_KEY_DIR, else /etc/muster/ssh)", 4},
     {"wait", KEY_WAIT, "SECONDS", 0,
@@ -162,18 +173,6 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static uint32_t number(struct argp_state *state, const char *option, const char *text,
-                       uint32_t min, uint32_t max)
-{
-    char *end;
-    errno = 0;
-    long long v = strtoll(text, &end, 10);
-    if (end == text || *end != '\0' || errno != 0 || v < min || v > max)
-        argp_error(state, "%s %s: give a whole number from %u to %u", option, text, min,
-                   max);
-    return (uint32_t)v;
-}
-
 static uint32_t seconds(struct argp_state *state, const char *option, const char *text)
 {
     uint32_t ms = 0;
@@ -182,32 +181,13 @@ static uint32_t seconds(struct argp_state *state, const char *option, const char
     return ms;
 }
 
-static void forward(struct argp_state *state, struct opts *o, const char *text)
-{
-    if (text[0] == '=' || text[0] == '\0')
-        argp_error(state, "-x %s: the name is empty", text);
-    if (strchr(text, '=') != NULL) {
-        strv_putenv(&o->env, text);
-        return;
-    }
-    const char *value = getenv(text), *comma = strchr(text, ',');
-    if (value == NULL && comma != NULL)
-        argp_error(state, "-x %s: one name each, such as -x %.*s -x %s", text,
-                   (int)(comma - text), text, comma + 1);
-    else if (value == NULL)
-        argp_error(state, "-x %s: not set in this environment; give -x %s=VALUE", text,
-                   text);
-    else
-        strv_setenv(&o->env, text, value);
-}
-
 static void check_pmi(struct argp_state *state, struct opts *o, const char *text)
 {
     static const char *const known[] = {"auto", "pmix", "pmi1", "none"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(text, known[i]) == 0)
             o->pmi = known[i];
-    if (strcmp(text, o->pmi) != 0)
+    if (o->pmi == NULL || strcmp(text, o->pmi) != 0)
         argp_error(state, "--pmi %s: auto, pmix, pmi1 or none", text);
 }
 
@@ -227,7 +207,8 @@ static bool take_restart(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_MAX_RESTARTS:
         o->restart_option = "--max-restarts";
-        p->max_restarts = number(state, o->restart_option, arg, 0, POLICY_RESTARTS_MAX);
+        p->max_restarts =
+            opt_number(state, o->restart_option, arg, 0, POLICY_RESTARTS_MAX);
         return true;
     case KEY_RESTART_WINDOW:
         o->restart_option = "--restart-window";
@@ -235,7 +216,7 @@ static bool take_restart(int key, char *arg, struct argp_state *state)
         return true;
     case KEY_SAME_FAILURES:
         o->restart_option = "--same-failures";
-        p->same_failures = number(state, o->restart_option, arg, 0, UINT16_MAX);
+        p->same_failures = opt_number(state, o->restart_option, arg, 0, UINT16_MAX);
         return true;
     case KEY_HEALTHY:
         o->restart_option = "--healthy";
@@ -247,7 +228,7 @@ static bool take_restart(int key, char *arg, struct argp_state *state)
         return true;
     case KEY_SPARES:
         o->restart_option = "--spares";
-        o->spares = number(state, o->restart_option, arg, 0, UINT16_MAX);
+        o->spares = opt_number(state, o->restart_option, arg, 0, UINT16_MAX);
         return true;
     case KEY_AVOID:
         o->restart_option = "--avoid";
@@ -278,7 +259,7 @@ static void take_stdin(struct argp_state *state, struct opts *o, const char *tex
     else if (strcmp(text, "none") == 0)
         o->input = INPUT_NOBODY;
     else
-        o->input = number(state, "--stdin", text, 0, MAP_RANKS_MAX - 1) + 1;
+        o->input = opt_number(state, "--stdin", text, 0, MAP_RANKS_MAX - 1) + 1;
 }
 
 static void take_status(struct argp_state *state, struct opts *o, const char *text)
@@ -299,7 +280,7 @@ static void take_map_by(struct argp_state *state, struct opts *o, const char *te
         argp_error(state, "--map-by %s: slot, node or ppr:K:node", text);
     CLEANUP_FREE char *k =
         xstrndup(text + 4, end > text + 4 ? (size_t)(end - text - 4) : 0);
-    o->map.ppn = number(state, "--map-by ppr", k, 1, 65536);
+    o->map.ppn = opt_number(state, "--map-by ppr", k, 1, 65536);
 }
 
 static void take_pre_stop(struct argp_state *state, struct opts *o, const char *text)
@@ -346,6 +327,14 @@ static void refuse_host(struct argp_state *state, const struct opts *o,
             program, o->from.option, o->from.spec.text, program);
 }
 
+static void take_grid(struct argp_state *state, struct opts *o, const char *text)
+{
+    ERR_AUTO err = ERR_INIT;
+    if (grid_parse(text, &o->map.grid, &err) < 0)
+        argp_error(state, "--grid %s: %s", text, err_text(&err));
+    o->map.has_grid = true;
+}
+
 static void take_program(struct argp_state *state, struct opts *o)
 {
     const char *program = state->argv[state->next - 1];
@@ -355,6 +344,7 @@ static void take_program(struct argp_state *state, struct opts *o)
     o->argv = &state->argv[state->next - 1];
     o->argc = state->argc - state->next + 1;
     state->next = state->argc;
+    apps_opts_take(&o->apps, state, o->argv, o->argc, state->quoted > 0);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -364,13 +354,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->from;
         state->child_inputs[1] = &o->via;
+        state->child_inputs[2] = &o->apps;
+        state->child_inputs[3] = &o->roles;
         return 0;
-    case 'n': o->map.ranks = number(state, "-n", arg, 1, MAP_RANKS_MAX); return 0;
-    case 'x': forward(state, o, arg); return 0;
     case 'q': o->quiet = true; return 0;
     case 'v': o->verbose = true; return 0;
     case 'N':
-    case KEY_PPN: o->map.ppn = number(state, "--ppn", arg, 1, 65536); return 0;
+    case KEY_PPN: o->map.ppn = opt_number(state, "--ppn", arg, 1, 65536); return 0;
     case KEY_OVERSUBSCRIBE: o->map.oversubscribe = true; return 0;
     case KEY_JOB: take_job(state, o, arg); return 0;
     case KEY_RERUN: o->rerun = true; return 0;
@@ -378,7 +368,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_KEY: o->key = arg; return 0;
     case KEY_EVENTS: o->events = arg; return 0;
     case KEY_STATUS: take_status(state, o, arg); return 0;
-    case KEY_WDIR: o->wdir = arg; return 0;
     case KEY_PMI: check_pmi(state, o, arg); return 0;
     case KEY_WAIT: o->wait_ms = seconds(state, "--wait", arg); return 0;
     case KEY_GRACE: o->grace_ms = seconds(state, "--grace", arg); return 0;
@@ -392,9 +381,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_LINK_GRACE:
         o->link_grace_ms = seconds(state, "--link-grace", arg);
         return 0;
+    case KEY_FANOUT: o->fanout = opt_number(state, "--fanout", arg, 1, 65536); return 0;
     case KEY_HEARTBEAT: take_heartbeat(state, o, arg); return 0;
-    case KEY_FANOUT: o->fanout = number(state, "--fanout", arg, 1, 65536); return 0;
     case KEY_TIMEOUT: o->timeout_ms = seconds(state, "--timeout", arg); return 0;
+    case KEY_PER_NODE: o->per_node = true; return 0;
+    case KEY_GRID: take_grid(state, o, arg); return 0;
+    case KEY_GRID_SPLIT: o->map.grid_split = true; return 0;
+    case KEY_GRID_SUBGROUP:
+        o->subgroup = opt_number(state, "--grid-subgroup", arg, 1, UINT16_MAX);
+        return 0;
     case KEY_MAP_BY: take_map_by(state, o, arg); return 0;
     case KEY_STDIN: take_stdin(state, o, arg); return 0;
     case KEY_TAG: o->output.tag = true; return 0;
@@ -410,6 +405,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_NO_ARGS: argp_error(state, "which program? none was given"); return 0;
     default: return take_restart(key, arg, state) ? 0 : ARGP_ERR_UNKNOWN;
     }
+}
+
+static int settle_layout(struct opts *o)
+{
+    ERR_AUTO err = ERR_INIT;
+    if (o->pmi == NULL)
+        o->pmi = o->per_node ? "none" : PMI_DEFAULT;
+    if (opts_layout_settle(o, &err) == 0)
+        return 0;
+    fprintf(stderr, "muster run: %s\n", err_text(&err));
+    return -1;
 }
 
 // How many members a headless Service must show before the group is whole.
@@ -499,16 +505,17 @@ int opts_parse(struct opts *o, int argc, char **argv, int *code)
     const struct argp_child children[] = {
         {source_opts_argp(), 0, "Where the members come from (default: --auto):", 1},
         {via_opts_argp(), 0, "Pods with a stock sshd instead of agents:", 6},
+        {apps_opts_argp(), 0, NULL, 0},
+        {roles_opts_argp(), 0, "Roles, such as prefill and decode:", 7},
         {foreign_opts_argp(), 0, NULL, 0},
         {0}};
     const struct argp argp = {
         .options = options,
         .parser = parse,
-        .args_doc = "PROGRAM [ARG...]",
+        .args_doc = "PROGRAM [ARG...] [: [-n N] [-x ...] PROGRAM [ARG...]]...",
         .doc = "Start PROGRAM on the ranks of a pod group and see it through.",
         .children = children};
-    *o = (struct opts){.pmi = PMI_DEFAULT,
-                       .input = 1, // rank 0, as mpirun does
+    *o = (struct opts){.input = 1, // rank 0, as mpirun does
                        .wait_ms = 300000,
                        .grace_ms = 10000,
                        .pre_stop_ms = 30000,
@@ -524,12 +531,14 @@ int opts_parse(struct opts *o, int argc, char **argv, int *code)
                        .fanout = TREE_FANOUT_DEFAULT};
     source_opts_init(&o->from);
     via_opts_init(&o->via);
+    apps_opts_init(&o->apps);
     argp_err_exit_status = 125;
     char name[] = "muster run";
     argv[0] = name;
     error_t rc = argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_LONG_ONLY, NULL, o);
-    if (rc == 0 && settle_source(o) == 0 && settle_members(o) == 0 &&
-        check_via(o) == 0 && check_restart(o) == 0 && settle_job(o) == 0)
+    if (rc == 0 && settle_source(o) == 0 && settle_layout(o) == 0 &&
+        settle_members(o) == 0 && check_via(o) == 0 && check_restart(o) == 0 &&
+        settle_job(o) == 0)
         return 0;
     *code = 125;
     opts_free(o);
@@ -539,5 +548,5 @@ int opts_parse(struct opts *o, int argc, char **argv, int *code)
 void opts_free(struct opts *o)
 {
     source_opts_free(&o->from);
-    strv_free(&o->env);
+    apps_opts_free(&o->apps);
 }

@@ -8,9 +8,11 @@
 #include "common/strv.h"
 #include "hostfile/source.h"
 #include "hostfile/source_opts.h"
+#include "launcher/apps_opts.h"
 #include "launcher/map.h"
 #include "launcher/output.h"
 #include "launcher/policy.h"
+#include "launcher/roles_opts.h"
 #include "launcher/via_opts.h"
 
 struct opts {
@@ -19,14 +21,17 @@ struct opts {
     uint32_t members;          // how many the group has; 0: not said
     struct map_request map;
     struct via_opts via;
-    const char *job;            // --job, or what `musterd --lead` says; NULL: neither
-    bool rerun, adopt;          // --rerun, --adopt
-    const char *key;            // --key: key ring directory; NULL: the default
-    const char *events;         // --events
-    const char *status;         // --status: where pages are served; NULL: nowhere
-    const char *wdir;           // --wdir
-    const char *pmi;            // --pmi: "auto", "pmix", "pmi1" or "none"
-    struct strv env;            // -x: NAME=VALUE
+    const char *job;       // --job, or what `musterd --lead` says; NULL: neither
+    bool rerun, adopt;     // --rerun, --adopt
+    const char *key;       // --key: key ring directory; NULL: the default
+    const char *events;    // --events
+    const char *status;    // --status: where pages are served; NULL: nowhere
+    const char *pmi;       // --pmi: "auto", "pmix", "pmi1" or "none"
+    struct apps_opts apps; // programs; their -n are in map.ranks, too
+    struct roles_opts roles;
+    bool per_node;              // --per-node
+    uint32_t subgroup;          // --grid-subgroup: members of one; 0: there are none
+    bool subgroup_leader_apart; // as LeaderWorkerSet's LeaderExcluded
     uint32_t input;             // --stdin, as Prepare.input
     struct output_style output; // --tag-output and its kin
     uint32_t wait_ms;           // --wait: bound for finding and connecting members
@@ -46,7 +51,7 @@ struct opts {
     const char *replace_hook;    // --replace-hook: a program; NULL: none
     uint32_t fanout;
     bool quiet, verbose;
-    char **argv; // the program and its arguments; borrowed from main's argv
+    char **argv; // all from the first program on; borrowed from main's argv
     int argc;
 };
 

@@ -177,8 +177,10 @@ static void make_prefix(const struct output *o, uint32_t rank, unsigned stream,
         strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm);
         n = (size_t)snprintf(text, size, "%s.%03ldZ ", day, ts.tv_nsec / 1000000);
     }
+    const char *role = o->style.role;
     if (o->style.tag)
-        snprintf(text + n, size - n, "[%u]<%s>: ", rank, stream_name(stream));
+        snprintf(text + n, size - n, "[%s%s%u]<%s>: ", role != NULL ? role : "",
+                 role != NULL ? "." : "", rank, stream_name(stream));
 }
 
 // Where output goes: a frame for a file a rank, or bytes among those of others. Both return

@@ -18,11 +18,12 @@ struct event_base;
 struct output;
 
 struct output_style {
-    bool tag;        // "[3]<stdout>: " before each line
-    bool timestamp;  // wall clock (UTC) at which the line came here
-    bool merge;      // the ranks' stderr goes where their stdout goes
-    const char *dir; // NULL, or: rank N writes to DIR/rank.N.out and DIR/rank.N.err
-    bool go_on;      // what these files have is of the same job: it stays
+    bool tag;         // "[3]<stdout>: " before each line
+    const char *role; // of the ranks: "[prefill.3]<stdout>: "; NULL: none
+    bool timestamp;   // wall clock (UTC) at which the line came here
+    bool merge;       // the ranks' stderr goes where their stdout goes
+    const char *dir;  // NULL, or: rank N writes to DIR/rank.N.out and DIR/rank.N.err
+    bool go_on;       // what these files have is of the same job: it stays
 };
 
 // Borrowed fds. A file is a pipe to whoever writes it (streams.h).

@@ -1,6 +1,8 @@
 // In three rounds over the positions.
 #include "launcher/spares.h"
 
+#include <string.h>
+
 #include "common/mem.h"
 
 struct table {
@@ -47,4 +49,39 @@ uint32_t spares_seat(const struct spares_member *m, uint32_t n, uint32_t *seats,
         if (m[seats[p]].there && m[seats[p]].failed)
             take(&t, p, false);
     return vacant;
+}
+
+// The first member that is left, `first` before all.
+static uint32_t find_free(const struct table *t, uint32_t first, uint32_t need)
+{
+    if (t->free[first] && t->m[first].slots >= need)
+        return first;
+    for (uint32_t i = 0; i < t->n; i++)
+        if (t->free[i] && t->m[i].slots >= need)
+            return i;
+    return UINT32_MAX;
+}
+
+bool spares_inherit(const struct spares_member *m, uint32_t n, uint32_t *seats,
+                    const uint32_t *found, const uint32_t *needs, uint32_t npositions)
+{
+    CLEANUP_FREE bool *free = xcalloc(n, sizeof *free);
+    CLEANUP_FREE uint32_t *to = xmemdup(found, npositions * sizeof *to);
+    struct table t = {.m = m, .n = n, .free = free};
+    for (uint32_t i = 0; i < n; i++)
+        free[i] = true;
+    for (uint32_t p = 0; p < npositions; p++) {
+        bool fits = to[p] != UINT32_MAX && m[to[p]].slots >= needs[p];
+        to[p] = fits ? to[p] : UINT32_MAX;
+        if (fits)
+            free[to[p]] = false;
+    }
+    for (uint32_t p = 0; p < npositions; p++) {
+        to[p] = to[p] != UINT32_MAX ? to[p] : find_free(&t, seats[p], needs[p]);
+        if (to[p] == UINT32_MAX)
+            return false;
+        free[to[p]] = false;
+    }
+    memcpy(seats, to, npositions * sizeof *to);
+    return true;
 }

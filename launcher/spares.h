@@ -22,5 +22,10 @@ struct spares_member {
 // slots that a spare has to have there. Returns how many positions are still vacant.
 uint32_t spares_seat(const struct spares_member *m, uint32_t n, uint32_t *seats,
                      const uint32_t *needs, uint32_t npositions);
+// Each position goes to who had it before a launcher took over (`found`; UINT32_MAX: nobody
+// that there is); the others keep theirs, or go to the first members that are left and have
+// the slots. False, and nothing changed: there are none.
+bool spares_inherit(const struct spares_member *m, uint32_t n, uint32_t *seats,
+                    const uint32_t *found, const uint32_t *needs, uint32_t npositions);
 
 #endif

@@ -7,9 +7,24 @@
 #include "common/mem.h"
 #include "wire/msg.h"
 
+enum { NOBODY = UINT32_MAX };
+
 struct claimed_member {
-    Muster__Record *record; // owned; NULL: it is not known (any more)
-    bool granted;           // the current term
+    Muster__Record *record; // owned; NULL: it is not known
+    bool here;              // it has said something, and was not lost since
+    bool granted;           // the current term; and was not lost since
+    bool had;               // the same, whatever became of it
+    bool late;              // it was not here when the term was chosen
+    bool outbid;    // late, and another launcher has it with that term or a higher
+    uint32_t acked; // attempt of the current term that it has in its records
+};
+
+// An attempt that may still run somewhere, as far as agents know.
+struct told {
+    uint32_t attempt;
+    Muster__Progress *progress; // owned; NULL: it is the own
+    uint32_t *seats; // owned; members of its positions, NOBODY: not in the group
+    uint32_t n;
 };
 
 struct claim {
@@ -18,10 +33,9 @@ struct claim {
     uint32_t term; // claimed last
     struct claimed_member *members;
     Muster__Record *last; // owned; what claim_last() says
-    // The attempt whose positions were counted: one without a majority, else the last.
-    Muster__Progress *counted; // owned; NULL: none
-    bool *held;                // by its position
-    uint32_t nheld;
+    struct told *told;    // owned; the one that came furthest is the last
+    uint32_t ntold;
+    uint32_t counted;      // the one that claim_seats() tells of
     Muster__Record *rival; // owned
 };
 
@@ -40,16 +54,26 @@ struct claim *claim_create(const struct claim_conf *conf)
     return c;
 }
 
+static void forget_told(struct claim *c, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = from; i < to; i++) {
+        msg_free(c->told[i].progress);
+        free(c->told[i].seats);
+    }
+    memmove(&c->told[from], &c->told[to], (c->ntold - to) * sizeof *c->told);
+    c->ntold -= to - from;
+}
+
 void claim_destroy(struct claim *c)
 {
     if (c == NULL)
         return;
+    forget_told(c, 0, c->ntold);
     for (uint32_t i = 0; i < c->conf.members; i++)
         msg_free(c->members[i].record);
     msg_free(c->last);
-    msg_free(c->counted);
     msg_free(c->rival);
-    free(c->held);
+    free(c->told);
     free(c->members);
     free(c);
 }
@@ -86,78 +110,179 @@ static void depose(struct claim *c, const Muster__Record *m)
     c->rival = msg_copy(&m->base);
 }
 
-// A term above the own one, once there is one, is another launcher's.
-static bool meets_higher(const struct claim *c, const Muster__Record *m)
+// Is it what another launcher has, that the own claim cannot have?
+static bool is_beaten(const struct claim *c, const Muster__Record *m)
 {
-    return c->term > 0 && m->term > c->term;
+    return c->term > 0 && (m->term > c->term || (m->term == c->term && !is_own(c, m)));
+}
+
+// Whose launcher may have come no further than this member: it proves nothing.
+static bool proves_nothing(const struct claimed_member *m)
+{
+    return m->late && !m->had;
+}
+
+static void outbid(struct claim *c, uint32_t member, const Muster__Record *m)
+{
+    keep(c, member, m);
+    c->members[member].outbid = true;
+    if (c->state == CLAIM_ASKING)
+        c->state = CLAIM_LOOKING;
 }
 
 enum claim_state claim_record(struct claim *c, uint32_t member, const Muster__Record *m)
 {
-    if (meets_higher(c, m))
+    struct claimed_member *cm = &c->members[member];
+    bool higher = c->term > 0 && m->term > c->term;
+    cm->here = true;
+    if (higher && proves_nothing(cm))
+        outbid(c, member, m);
+    else if (higher)
         depose(c, m);
     else if (c->state == CLAIM_LOOKING || c->state == CLAIM_SHORT)
         keep(c, member, m);
+    else if (m->progress != NULL && m->progress->term == c->term)
+        claim_acked(c, member, m->progress->attempt);
     return c->state;
 }
 
 enum claim_state claim_denied(struct claim *c, uint32_t member, const Muster__Record *m)
 {
-    bool rival = m->term == c->term && !is_own(c, m);
-    if (meets_higher(c, m) || (rival && c->state == CLAIM_REIGNS)) {
+    struct claimed_member *cm = &c->members[member];
+    cm->here = true;
+    if (!is_beaten(c, m))
+        return c->state; // of a term before
+    if (proves_nothing(cm)) {
+        outbid(c, member, m);
+    } else if (m->term > c->term || c->state == CLAIM_REIGNS) {
         depose(c, m);
-    } else if (rival && (c->state == CLAIM_ASKING || c->state == CLAIM_LOOKING)) {
+    } else if (c->state == CLAIM_ASKING || c->state == CLAIM_LOOKING) {
         keep(c, member, m);
         c->state = CLAIM_LOOKING;
     }
     return c->state;
 }
 
-static bool all_granted(const struct claim *c)
+void claim_acked(struct claim *c, uint32_t member, uint32_t attempt)
 {
-    for (uint32_t i = 0; i < c->conf.members; i++)
-        if (!c->members[i].granted)
+    c->members[member].acked = attempt;
+}
+
+// ---- who holds the positions --------------------------------------------------------
+
+static bool is_here(const struct claimed_member *m, uint32_t unused)
+{
+    return m->here && m->record != NULL;
+}
+
+static bool is_granted(const struct claimed_member *m, uint32_t unused)
+{
+    return m->granted;
+}
+
+static bool has_acked(const struct claimed_member *m, uint32_t attempt)
+{
+    return m->acked == attempt;
+}
+
+static uint32_t count(const struct claim *c, const struct told *t,
+                      bool (*counts)(const struct claimed_member *, uint32_t),
+                      uint32_t attempt)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < t->n; i++)
+        n += t->seats[i] != NOBODY && counts(&c->members[t->seats[i]], attempt);
+    return n;
+}
+
+static bool is_majority(uint32_t n, uint32_t of)
+{
+    return n > of / 2;
+}
+
+// No majority does without one of them.
+static bool is_half(uint32_t n, uint32_t of)
+{
+    return n >= of - of / 2;
+}
+
+// Grants of all that are here; and where not all are, they are enough.
+static bool is_settled(const struct claim *c)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < c->conf.members; i++) {
+        const struct claimed_member *m = &c->members[i];
+        if (m->here && !m->granted)
+            return false;
+        all = all && m->granted;
+    }
+    if (all || c->last == NULL || c->conf.rerun)
+        return all;
+    for (uint32_t t = 0; t < c->ntold && !c->conf.adopt; t++)
+        if (!is_majority(count(c, &c->told[t], is_granted, 0), c->told[t].n))
             return false;
     return true;
 }
 
+static void settle(struct claim *c)
+{
+    if (c->state == CLAIM_ASKING && is_settled(c))
+        c->state = CLAIM_REIGNS;
+}
+
 enum claim_state claim_granted(struct claim *c, uint32_t member, uint32_t term)
 {
-    if (c->state != CLAIM_ASKING || term != c->term)
+    struct claimed_member *m = &c->members[member];
+    if ((c->state != CLAIM_ASKING && c->state != CLAIM_REIGNS) || term != c->term)
         return c->state;
-    c->members[member].granted = true;
-    if (all_granted(c))
-        c->state = CLAIM_REIGNS;
+    m->here = m->granted = m->had = true;
+    settle(c);
     return c->state;
 }
 
-void claim_lost(struct claim *c, uint32_t member)
+enum claim_state claim_lost(struct claim *c, uint32_t member)
 {
     struct claimed_member *m = &c->members[member];
-    m->granted = false;
+    m->here = m->granted = m->outbid = false;
+    m->acked = 0;
     if (c->state == CLAIM_LOOKING || c->state == CLAIM_SHORT)
         msg_free(STEAL(m->record));
+    settle(c);
+    return c->state;
 }
 
 // ---- judging ------------------------------------------------------------------------
 
-// Negative: a is further back than b. Of the same attempt one that is done says more.
-static int compare(const Muster__Progress *a, const Muster__Progress *b)
+static int order(uint32_t a, uint32_t b)
 {
-    if (a->term != b->term)
-        return a->term < b->term ? -1 : 1;
-    if (a->attempt != b->attempt)
-        return a->attempt < b->attempt ? -1 : 1;
-    return (int)a->done - (int)b->done;
+    return a == b ? 0 : a < b ? -1 : 1;
 }
 
-static const Muster__Record *find_best(const struct claim *c)
+// Negative: a is further back than b.
+static int compare(const Muster__Progress *a, const Muster__Progress *b)
+{
+    int by = order(a->term, b->term);
+    return by != 0 ? by : order(a->attempt, b->attempt);
+}
+
+// Of the same attempt one that is done says more, then one that was written later.
+static int compare_told(const Muster__Progress *a, const Muster__Progress *b)
+{
+    int by = compare(a, b);
+    if (by == 0)
+        by = (int)a->done - (int)b->done;
+    return by != 0 ? by
+                   : order(a->account != NULL ? a->account->number : 0,
+                           b->account != NULL ? b->account->number : 0);
+}
+
+const Muster__Record *claim_best(const struct claim *c)
 {
     const Muster__Record *best = NULL;
     for (uint32_t i = 0; i < c->conf.members; i++) {
         const Muster__Record *r = c->members[i].record;
-        if (r->progress != NULL &&
-            (best == NULL || compare(best->progress, r->progress) < 0))
+        if (r != NULL && r->progress != NULL &&
+            (best == NULL || compare_told(best->progress, r->progress) < 0))
             best = r;
     }
     return best;
@@ -173,95 +298,215 @@ static bool is_same_program(const struct claim *c, const Muster__Progress *p)
     return true;
 }
 
-static bool sits_there(const Muster__RecordSeat *seat, const struct claim_member *m)
+static bool is_agent(const Muster__RecordSeat *seat, const struct claim_member *m)
 {
-    return strcmp(seat->name, m->name) == 0 ||
-           (seat->incarnation.len == CLAIM_LAUNCHER_BYTES &&
-            memcmp(seat->incarnation.data, m->incarnation, CLAIM_LAUNCHER_BYTES) == 0);
+    return seat->incarnation.len == CLAIM_LAUNCHER_BYTES && m->incarnation != NULL &&
+           memcmp(seat->incarnation.data, m->incarnation, CLAIM_LAUNCHER_BYTES) == 0;
 }
 
-static void count_seats(struct claim *c, const Muster__Progress *p,
-                        const struct claim_member *members)
+static bool has_name(const Muster__RecordSeat *seat, const struct claim_member *m)
 {
-    msg_free(c->counted);
-    free(c->held);
-    c->counted = msg_copy(&p->base);
-    c->held = xcalloc(p->n_positions, sizeof *c->held);
-    c->nheld = 0;
-    for (size_t i = 0; i < p->n_positions; i++) {
-        for (uint32_t k = 0; k < c->conf.members && !c->held[i]; k++)
-            c->held[i] = sits_there(p->positions[i], &members[k]);
-        c->nheld += c->held[i] ? 1 : 0;
-    }
+    return strcmp(seat->name, m->name) == 0;
 }
 
-static bool is_majority(size_t n, size_t of)
+void claim_find_seats(Muster__RecordSeat *const *seats, uint32_t n,
+                      const struct claim_member *members, uint32_t nmembers,
+                      uint32_t *found)
 {
-    return n > of / 2;
+    static bool (*const rounds[])(const Muster__RecordSeat *,
+                                  const struct claim_member *) = {is_agent, has_name};
+    CLEANUP_FREE bool *taken = xcalloc(nmembers, sizeof *taken);
+    for (uint32_t i = 0; i < n; i++)
+        found[i] = NOBODY;
+    for (size_t r = 0; r < sizeof rounds / sizeof *rounds; r++)
+        for (uint32_t i = 0; i < n; i++)
+            for (uint32_t k = 0; k < nmembers && found[i] == NOBODY; k++)
+                if (!taken[k] && rounds[r](seats[i], &members[k])) {
+                    found[i] = k;
+                    taken[k] = true;
+                }
 }
 
-// Does no member before this one tell of the same attempt?
-static bool is_first_told(const struct claim *c, uint32_t member)
+static struct told *add_told(struct claim *c, uint32_t attempt, uint32_t n)
 {
-    const Muster__Progress *p = c->members[member].record->progress;
-    for (uint32_t i = 0; p != NULL && i < member; i++) {
-        const Muster__Progress *q = c->members[i].record->progress;
-        if (q != NULL && compare(p, q) == 0)
+    c->told = xrealloc(c->told, c->ntold + 1, sizeof *c->told);
+    struct told *t = &c->told[c->ntold++];
+    *t = (struct told){
+        .attempt = attempt, .n = n, .seats = xcalloc(n, sizeof *t->seats)};
+    return t;
+}
+
+// Of the same attempt more than one tells; what is done does not run.
+static bool is_news(const struct claim *c, const Muster__Progress *p)
+{
+    for (uint32_t i = 0; i < c->conf.members; i++) {
+        const Muster__Record *r = c->members[i].record;
+        if (r != NULL && r->progress != NULL && r->progress->done &&
+            compare(r->progress, p) == 0)
             return false;
     }
-    return p != NULL;
+    for (uint32_t t = 0; t < c->ntold; t++)
+        if (compare(c->told[t].progress, p) == 0)
+            return false;
+    return true;
+}
+
+static void add_progress(struct claim *c, const Muster__Progress *p,
+                         const struct claim_member *members)
+{
+    if (!is_news(c, p))
+        return;
+    struct told *t = add_told(c, p->attempt, (uint32_t)p->n_positions);
+    t->progress = msg_copy(&p->base);
+    claim_find_seats(t->progress->positions, t->n, members, c->conf.members, t->seats);
 }
 
 // Agents tell of several attempts when a launcher was gone before all of them knew the last
 // one, or when the group was another: each of these may still run somewhere.
-static bool has_majorities(struct claim *c, const struct claim_member *members)
+static void collect(struct claim *c, const struct claim_member *members)
 {
-    const Muster__Progress *last = c->last->progress;
+    forget_told(c, 0, c->ntold);
     for (uint32_t i = 0; i < c->conf.members; i++) {
-        const Muster__Progress *p = c->members[i].record->progress;
-        if (!is_first_told(c, i) || compare(p, last) == 0)
-            continue;
-        count_seats(c, p, members);
-        if (!is_majority(c->nheld, p->n_positions))
+        const Muster__Record *r = c->members[i].record;
+        if (r != NULL && r->progress != NULL &&
+            compare(r->progress, c->last->progress) != 0)
+            add_progress(c, r->progress, members);
+    }
+    add_progress(c, c->last->progress, members);
+}
+
+// Sets the one that is told of: one without a majority, else the last.
+static bool has_majorities(struct claim *c)
+{
+    for (c->counted = 0; c->counted < c->ntold; c->counted++) {
+        const struct told *t = &c->told[c->counted];
+        if (!is_majority(count(c, t, is_here, 0), t->n))
             return false;
     }
-    count_seats(c, last, members);
-    return is_majority(c->nheld, last->n_positions);
+    c->counted = c->ntold > 0 ? c->ntold - 1 : 0;
+    return true;
 }
 
 static void claim_next(struct claim *c)
 {
     for (uint32_t i = 0; i < c->conf.members; i++) {
-        const Muster__Record *r = c->members[i].record;
-        c->members[i].granted = false;
-        c->term = r->term > c->term ? r->term : c->term;
+        struct claimed_member *m = &c->members[i];
+        m->granted = m->had = m->outbid = false;
+        m->acked = 0;
+        m->late = !m->here;
+        if (m->record != NULL && m->record->term > c->term)
+            c->term = m->record->term;
     }
     c->term++;
     c->state = CLAIM_ASKING;
 }
 
-enum claim_state claim_judge(struct claim *c, const struct claim_member *members)
+static bool all_tell(const struct claim *c)
 {
-    if (c->state != CLAIM_LOOKING && c->state != CLAIM_SHORT)
-        return c->state;
     for (uint32_t i = 0; i < c->conf.members; i++)
-        if (c->members[i].record == NULL)
-            return c->state;
-    const Muster__Record *best = find_best(c);
-    bool done = best != NULL && best->progress->done;
+        if (!is_here(&c->members[i], 0))
+            return false;
+    return true;
+}
+
+// Has the job ended?
+static bool is_over(const struct claim *c, const Muster__Record *best)
+{
+    return best != NULL && best->progress->done && !c->conf.rerun &&
+           is_same_program(c, best->progress);
+}
+
+bool claim_is_known(const struct claim *c)
+{
+    const Muster__Record *best = claim_best(c);
+    return best != NULL && !c->conf.rerun &&
+           (!best->progress->done || is_over(c, best));
+}
+
+// Do those of the last one's positions that are here speak for all?
+static bool speaks_for_all(const struct claim *c, const Muster__Record *best,
+                           const struct claim_member *members)
+{
+    struct told t = {.n = (uint32_t)best->progress->n_positions};
+    t.seats = xcalloc(t.n, sizeof *t.seats);
+    claim_find_seats(best->progress->positions, t.n, members, c->conf.members, t.seats);
+    bool known = is_majority(count(c, &t, is_here, 0), t.n);
+    free(t.seats);
+    return known;
+}
+
+enum claim_state claim_judge(struct claim *c, const struct claim_member *members,
+                             bool late)
+{
+    bool all = all_tell(c);
+    if ((c->state != CLAIM_LOOKING && c->state != CLAIM_SHORT) || (!all && !late))
+        return c->state;
+    const Muster__Record *best = claim_best(c);
+    bool over = is_over(c, best);
+    if (!all && (!claim_is_known(c) || (over && !speaks_for_all(c, best, members))))
+        return c->state;
     msg_free(STEAL(c->last));
-    msg_free(STEAL(c->counted));
+    forget_told(c, 0, c->ntold);
     // A job that is done bothers nobody: another program of that name is another job.
-    bool over = done && !c->conf.rerun && is_same_program(c, best->progress);
-    if (best != NULL && (over || !done))
+    if (best != NULL && (over || !best->progress->done))
         c->last = msg_copy(&best->base);
+    if (c->last != NULL && !over)
+        collect(c, members);
     if (over)
         c->state = CLAIM_OVER;
-    else if (c->last != NULL && !has_majorities(c, members) && !c->conf.adopt)
+    else if (!has_majorities(c) && !c->conf.adopt)
         c->state = CLAIM_SHORT;
     else
         claim_next(c);
     return c->state;
+}
+
+bool claim_outbid(const struct claim *c)
+{
+    for (uint32_t i = 0; i < c->conf.members; i++)
+        if (c->state == CLAIM_REIGNS && c->members[i].here && c->members[i].outbid)
+            return true;
+    return false;
+}
+
+enum claim_state claim_again(struct claim *c)
+{
+    if (c->state == CLAIM_REIGNS)
+        claim_next(c);
+    return c->state;
+}
+
+// ---- attempts -------------------------------------------------------------------------
+
+void claim_prepared(struct claim *c, uint32_t attempt, const uint32_t *seats,
+                    uint32_t n)
+{
+    struct told *t = add_told(c, attempt, n);
+    memcpy(t->seats, seats, n * sizeof *seats);
+}
+
+bool claim_can_go(const struct claim *c)
+{
+    for (uint32_t t = 0; t < c->ntold && !c->conf.adopt; t++)
+        if (!is_half(count(c, &c->told[t], is_granted, 0), c->told[t].n))
+            return false;
+    return true;
+}
+
+bool claim_may_go(const struct claim *c)
+{
+    uint32_t before = c->ntold > 0 ? c->ntold - 1 : 0;
+    for (uint32_t t = 0; t < before && !c->conf.adopt; t++)
+        if (!is_half(count(c, &c->told[t], has_acked, c->told[before].attempt),
+                     c->told[t].n))
+            return false;
+    return true;
+}
+
+void claim_gone(struct claim *c)
+{
+    if (c->ntold > 1)
+        forget_told(c, 0, c->ntold - 1);
 }
 
 // ---- what came of it ------------------------------------------------------------------
@@ -271,36 +516,62 @@ const Muster__Record *claim_last(const struct claim *c)
     return c->last;
 }
 
+static const struct told *counted(const struct claim *c)
+{
+    return c->counted < c->ntold ? &c->told[c->counted] : NULL;
+}
+
+static bool is_held(const struct claim *c, const struct told *t, uint32_t seat)
+{
+    const struct claimed_member *m =
+        t->seats[seat] != NOBODY ? &c->members[t->seats[seat]] : NULL;
+    return m != NULL && (c->state == CLAIM_REIGNS ? is_granted(m, 0) : is_here(m, 0));
+}
+
 uint32_t claim_seats(const struct claim *c)
 {
-    return c->counted != NULL ? (uint32_t)c->counted->n_positions : 0;
+    return counted(c) != NULL ? counted(c)->n : 0;
 }
 
 uint32_t claim_seats_held(const struct claim *c)
 {
-    return c->counted != NULL ? c->nheld : 0;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < claim_seats(c); i++)
+        n += is_held(c, counted(c), i) ? 1 : 0;
+    return n;
+}
+
+const Muster__RecordSeat *claim_missing(const struct claim *c, uint32_t i,
+                                        uint32_t *member)
+{
+    const struct told *t = counted(c);
+    for (uint32_t seat = 0; t != NULL && t->progress != NULL && seat < t->n; seat++)
+        if (!is_held(c, t, seat) && i-- == 0) {
+            *member = t->seats[seat];
+            return t->progress->positions[seat];
+        }
+    return NULL;
 }
 
 void claim_name_missing(const struct claim *c, unsigned max, struct buf *out)
 {
-    uint32_t missing = claim_seats(c) - claim_seats_held(c);
-    unsigned shown = 0;
-    for (uint32_t i = 0; i < claim_seats(c) && shown < max; i++) {
-        const Muster__RecordSeat *s = c->counted->positions[i];
-        if (c->held[i])
+    uint32_t n = 0, member;
+    const Muster__RecordSeat *s;
+    for (; (s = claim_missing(c, n, &member)) != NULL; n++) {
+        if (n >= max)
             continue;
-        buf_printf(out, "%s%s", shown++ > 0 ? ", " : "", s->name);
+        buf_printf(out, "%s%s", n > 0 ? ", " : "", s->name);
         if (strcmp(s->name, s->address) != 0)
             buf_printf(out, " (%s)", s->address);
     }
-    if (missing > shown)
-        buf_printf(out, " and %u more", missing - shown);
+    if (n > max)
+        buf_printf(out, " and %u more", n - max);
 }
 
 bool claim_answered(const struct claim *c, uint32_t member)
 {
     const struct claimed_member *m = &c->members[member];
-    return c->state == CLAIM_ASKING ? m->granted : m->record != NULL;
+    return c->state == CLAIM_ASKING ? m->granted : is_here(m, 0);
 }
 
 const Muster__Record *claim_rival(const struct claim *c)

@@ -36,6 +36,7 @@ const char *frame_kind_name(uint16_t kind)
         [FRAME_OUTPUT] = "OUTPUT",
         [FRAME_INPUT] = "INPUT",
         [FRAME_CREDIT] = "CREDIT",
+        [FRAME_ACCOUNT] = "ACCOUNT",
         [FRAME_COLL] = "COLL",
         [FRAME_COLL_DONE] = "COLL_DONE",
         [FRAME_MODEX] = "MODEX",
@@ -47,6 +48,7 @@ const char *frame_kind_name(uint16_t kind)
         [FRAME_SPAWN_REQUEST] = "SPAWN_REQUEST",
         [FRAME_SPAWN_DONE] = "SPAWN_DONE",
         [FRAME_NOTIFY] = "NOTIFY",
+        [FRAME_ROLES] = "ROLES",
         [FRAME_PMIX_SETUP] = "PMIX_SETUP",
         [FRAME_PMIX_READY] = "PMIX_READY",
         [FRAME_PMIX_CLIENT] = "PMIX_CLIENT",
@@ -54,6 +56,7 @@ const char *frame_kind_name(uint16_t kind)
         [FRAME_SPAWN] = "SPAWN",
         [FRAME_ASK] = "ASK",
         [FRAME_ANSWER] = "ANSWER",
+        [FRAME_ALIVE] = "ALIVE",
     };
     if (kind >= sizeof names / sizeof *names || names[kind] == NULL)
         return "?";

@@ -60,6 +60,7 @@ enum frame_kind {
     FRAME_OUTPUT = 30,        // u Output (bulk)
     FRAME_INPUT = 31,         // d Output (bulk), for stdin
     FRAME_CREDIT = 32,        // d and u Credit
+    FRAME_ACCOUNT = 33,       // d Account: to remember
     FRAME_COLL = 40,          // u Coll: a vertex's part of a collective
     FRAME_COLL_DONE = 41,     // d Coll: its result
     FRAME_MODEX = 42,         // r Modex: direct modex request
@@ -71,6 +72,7 @@ enum frame_kind {
     FRAME_SPAWN_REQUEST = 48, // u SpawnRequest: a rank starts a further world
     FRAME_SPAWN_DONE = 49,    // r SpawnDone: its answer
     FRAME_NOTIFY = 50,        // u, then d Notify: an event
+    FRAME_ROLES = 51,         // d Roles: where the job's other roles are now
     FRAME_PMIX_SETUP = 60,    // agent to muster-pmixd: PmixSetup
     FRAME_PMIX_READY = 61,    // muster-pmixd to agent: PmixReady
     FRAME_PMIX_CLIENT = 62,   // muster-pmixd to agent: PmixClient
@@ -78,6 +80,7 @@ enum frame_kind {
     FRAME_SPAWN = 70,         // agent to keeper: Spawn
     FRAME_ASK = 80,           // u Ask: also of a client to an agent
     FRAME_ANSWER = 81,        // d Answer
+    FRAME_ALIVE = 82,         // u no body: is the launcher there? d no body: it is
 };
 
 // Bulk frames go behind all control frames.

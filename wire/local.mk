@@ -27,6 +27,7 @@ wire_libwire_a_SOURCES = \
 	%D%/link_stream.c \
 	%D%/msg.c %D%/msg.h \
 	%D%/namestore.c %D%/namestore.h \
+	%D%/placeholders.c %D%/placeholders.h \
 	%D%/remote.c %D%/remote.h \
 	%D%/replay.c %D%/replay.h \
 	%D%/roll_msg.c %D%/roll_msg.h \

@@ -60,31 +60,30 @@ long() { if [ -n "${MUSTER_LONG:-}" ]; then echo "$2"; else echo "$1"; fi; }
 
 # begin SHAPE: a job, all of whose ranks write checkpoints; agents' descriptors are learnt.
 begin() {
-  "${launch:-start_job}" "$1" "$pause_ms"
+  start_job "$1" "$pause_ms"
   wait_for "$bound" moves 0 0
   wait_for "$bound" all_stand_by "$positions"
   learn_fds
 }
 
 # strike COST FAULT POSITION...: so many attempts later the ranks write checkpoints again, and
-# all that must hold does. Sets before, the number of the last attempt, and since, of the last
-# event before it.
+# all that must hold does. Sets before, the number of the last attempt, and marks the events.
 strike() {
   local line cost=$1
-  before=$(attempt_now) line=$(lines_now) since=$(events_now)
+  before=$(attempt_now) line=$(lines_now)
   stuck=nowhere
+  mark
   echo "$(ms) $shape: ${*:2}, at attempt $before"
   "fault_$2" "${@:3}"
-  if [ "${fault_kinds[$2]:-}" = anew ]; then line=0; fi # its output begins anew
   wait_for "$bound" moves $((before + cost - 1)) "$line"
   [ "$(attempt_now)" = $((before + cost)) ]
   clean "$line"
 }
 
 # clean LINE: of the job that runs: on each pod its ranks, a keeper and a PMIx server, and nothing
-# else; hosts and hostfile; as many descriptors of each agent as at its beginning; no rank has met
-# another one of its number behind this line of the output, but
-# for one that is stuck in the pod $stuck.
+# else; hosts and hostfile; as many descriptors of agents and launcher as at its beginning; no rank has
+# met another one of its number behind this line of the output, but for one that is stuck in the
+# pod $stuck.
 clean() {
   wait_for "$bound" ranks_right
   wait_for "$bound" "${files_right:-roll_right}"
@@ -94,30 +93,37 @@ clean() {
 
 # because TEXT: the cause of the failed attempt, the first one since the last strike, with its time.
 because() {
-  told_since "$since" '"event": *"attempt-failed"' | head -1 | tee "$work/cause" | grep -qE -- "$1" ||
+  told '"event": *"attempt-failed"' | head -1 | tee "$work/cause" | grep -qE -- "$1" ||
     { cat "$work/cause"; return 1; }
   grep -qE '"time": *"[0-9-]+T[0-9:]+\.[0-9]{3}Z"' "$work/cause"
 }
 
 # finish: the job ends at its next checkpoint, its result is the undisturbed one, and nothing is left;
-# all agents have as many descriptors.
+# all agents have as many descriptors. That of the leader's pod ends with the job.
 finish() {
   stop_job
   end_of_job
   result_right
-  wait_for "$bound" "${idle:-idle_right}"
+  if [ "$setting" = lead ]; then
+    setting=plain
+    start_agent train-0
+  fi
+  wait_for "$bound" idle_right
 }
 
 # ---- the events ----------------------------------------------------------------------
 
-events_now() { wc -l <"$events"; }
+# told PATTERN: the events since the mark that match.
+told() { tail -n +$((events_then + 1)) "$events" | grep -E -- "$1"; }
 
-# told_since N PATTERN: events after the N-th that match.
-told_since() { tail -n +"$(($1 + 1))" "$events" | grep -E -- "$2"; }
+# state_is STATE: the launcher's.
+state_is() {
+  [ "$(tac "$events" | grep -m1 -o '"to": *"[a-z]*"' | cut -d'"' -f4)" = "$1" ]
+}
 
-# lost POSITION, attached POSITION: it was so since $since.
-lost() { told_since "$since" '"event": *"lost"' | grep -q "\"train-$1.train\""; }
-attached() { told_since "$since" '"event": *"attached"' | grep -q "\"train-$1.train\""; }
+# lost POSITION, attached POSITION: it was so since the mark.
+lost() { told '"event": *"lost"' | grep -q "\"train-$1.train\""; }
+attached() { told '"event": *"attached"' | grep -q "\"train-$1.train\""; }
 
 # kill_agent POSITION: and the launcher has heard of it.
 kill_agent() {
@@ -129,7 +135,7 @@ agent_back() { start_agent "${pod_of[$1]}"; }
 
 # in_state STATE: the agent of a second failure has to be lost in it.
 in_state() {
-  told_since "$since" '"event": *"(state|lost)"' >"$work/order"
+  told '"event": *"(state|lost)"' >"$work/order"
   awk -v s="$1" -v m="train-$2.train" '
     /"event": *"state"/ { match($0, /"to": *"[a-z]+"/); to = substr($0, RSTART, RLENGTH); gsub(/"to"|[ :"]/, "", to) }
     /"event": *"lost"/ && index($0, "\"" m "\"") { last = to } END { exit last != s }' "$work/order" ||
@@ -207,9 +213,6 @@ fault_in_go() {
   agent_back "$2"
 }
 
-fault_kinds[in_connect]=anew
-fault_kinds[in_claim]=anew
-
 # Of the launcher that follows. fault_in_connect AGENT HELD
 fault_in_connect() {
   local held
@@ -253,7 +256,7 @@ fault_pending_and_stale() {
   agents=$(agents_but "$1")
   sleep "$(long 8 60)" # how long it is so: the stimulus
   state_is muster
-  [ "$(told_since "$since" '"event": *"attempt-failed"' | wc -l)" = 1 ]
+  [ "$(told '"event": *"attempt-failed"' | wc -l)" = 1 ]
   [ "$(agents_but "$1")" = "$agents" ]
   "$podbox" dns set "$name" A "$("$podbox" ip "${pod_of[$2]}")"
   "$podbox" ready "${pod_of[$2]}"
@@ -270,32 +273,23 @@ agents_but() {
   done
 }
 
-# stands_in POSITION: the pod that stands in takes the position, and `old` stands in nowhere.
-stands_in() { stands_in_for "$1" "$stand_in"; }
-
-stands_in_for() {
-  old=${pod_of[$1]}
-  pod_of[$1]=$2
-  stand_in=$old
-}
-
 # A pod is stuck (its node hangs), Terminating for ever, and a Service that publishes pods that are
 # not ready lists both: their name has two addresses (faultdns.bash). The job goes on with the
 # replacement, also over a further restart. When the old pod thaws it ends its ranks, and touches nobody.
-fault_terminating() {
-  local old ranks
+fault_stuck() {
+  local ranks
   stuck=${pod_of[$1]}
   "$podbox" freeze "$stuck"
   wait_for 20 state_is muster
   faultdns_set "pods.train-$1=[\"$("$podbox" ip "$stuck")\", \"$("$podbox" ip "$stand_in")\"]"
-  stands_in "$1"
+  pod_of[$1]=$stand_in stand_in=$stuck
   wait_for "$bound" runs "$before"
-  [ -n "$(rank_pids "$old")" ]
+  [ -n "$(rank_pids "$stuck")" ]
   fault_rank $((($1 + 1) % positions))
   wait_for "$bound" runs $((before + 1))
   ranks=$(all_ranks)
-  "$podbox" thaw "$old"
-  wait_for 20 eval "[ -z \"\$(rank_pids $old)\" ]"
+  "$podbox" thaw "$stuck"
+  wait_for 20 eval "[ -z \"\$(rank_pids $stuck)\" ]"
   [ "$(all_ranks)" = "$ranks" ]
   faultdns_set "pods.train-$1=$("$podbox" ip "${pod_of[$1]}")"
 }
@@ -315,8 +309,7 @@ fault_other_job() {
   wait_for 20 eval "rank=\$(pids_of $old 'rank-other 1000\$') && [ -n \"\$rank\" ]"
   rank=$(pids_of "$old" 'rank-other 1000$')
   wait_for 30 waits_for "$1" "is another pod's now: the agent there is that of host 'other-0'"
-  stands_in "$1"
-  point "${pod_of[$1]}"
+  stand_in_at "$1"
   wait_for "$bound" runs "$before"
   [ -z "$(rank_pids "$old")" ]
   [ "$(pids_of "$old" 'rank-other 1000$')" = "$rank" ]
@@ -343,31 +336,35 @@ last_log() { "$podbox" logs "$1" | awk '/ listens on / { text = "" } { text = te
 
 # The dead pod's address is another group's: an agent with another key listens there, and refuses.
 fault_other_key() {
-  local old=${pod_of[$1]} # as stands_in has it, too
+  local old=${pod_of[$1]}
   "$podbox" replace "$old" --same-address
-  "$podbox" exec "$old" "$muster" keygen /tmp/other >/dev/null
-  "$podbox" exec "$old" -d "$musterd" --key /tmp/other
+  "$podbox" exec "$old" -d "$musterd" --key "$strangers_key"
   wait_for 30 waits_for "$1" 'not in the key ring of this group'
-  stands_in "$1"
-  point "${pod_of[$1]}"
+  stand_in_at "$1"
   wait_for "$bound" runs "$before"
-  [ "$(parts_of "$old")" = '0 0 0' ]
+  look "$old"
+  [ "${#ranks_there[@]} $keepers_there $servers_there" = '0 0 0' ]
   [[ $(last_log "$old") != *'took hold'* ]]
-  kill_all "$(agent_pid "$old")"
+  end_agent "$old"
   start_agent "$old" # stands by again
 }
 
-# A pod is killed, and the member that had no rank takes its position. It comes back as the extra.
-fault_spare() {
-  stands_in_for "$1" "train-$positions"
-  "$podbox" kill "$old"
-  wait_for "$bound" runs "$before"
-  "$podbox" replace "$old"
-  start_agent "$old"
-  wait_for 30 attached "$1"
+# ---- a group of addresses --------------------------------------------------------------
+
+# addresses: of the pods at the positions.
+addresses() {
+  local pod
+  for pod in "${pod_of[@]}"; do "$podbox" ip "$pod"; done
 }
 
-# ---- a group of addresses --------------------------------------------------------------
+# hostfile_right: in each pod it has the addresses of the positions, in order. Nobody has a name for
+# hosts.
+hostfile_right() {
+  local pod want files=()
+  want=$(addresses)
+  for pod in "${pod_of[@]}"; do files+=("/proc/$(agent_pid "$pod")/root/tmp/hostfile"); done
+  [ "$(rolls_in 0 "${files[@]}")" = "$(for pod in "${pod_of[@]}"; do echo "$want"; done)" ]
+}
 
 # list_addresses: the ConfigMap's hostfile has them as they are now.
 list_addresses() {
@@ -386,75 +383,7 @@ fault_two_addresses() {
   agent_back "$1"
 }
 
-# ---- what ranks leave behind -------------------------------------------------------------
-
-# Ranks ignore SIGTERM, and rank 0 leaves a grandchild behind, in a session of its own, that holds
-# the master port and ignores it, too.
-# shellcheck disable=SC2016  # the ranks' shell expands it
-stubborn='trap "" TERM
-if [ "$RANK" = 0 ]; then
-  python3 -c "
-import os, socket, sys
-held = socket.create_server((\"\", int(os.environ[\"MASTER_PORT\"])))
-if os.fork() == 0:
-    os.setsid()
-    if os.fork() == 0:
-        while True: held.accept()
-    os._exit(0)
-os.wait()
-" holds-port
-  echo "port $MASTER_PORT"
-fi
-exec "$0" "$@"'
-
-port_holders() { "$podbox" ps "${pod_of[0]}" | grep -c 'holds-port$' || true; }
-
 # ---- launchers ---------------------------------------------------------------------------
-
-# lead_job SHAPE: the launcher is a child of position 0's agent, in its pod.
-lead_job() {
-  launchers_pod=train-0
-  kill_all "$(agent_pid train-0)" || :
-  run_options "$1"
-  : >"$out"
-  "$podbox" exec train-0 "$musterd" --hosts --write plain:/tmp/hostfile --lead -- "$muster" run \
-    "${run_options[@]}" "$mpi/ckpt" "$ckpt" 10 "$pause_ms" >>"$out" 2>>"$err" 3>&- &
-  job=$!
-}
-
-fault_kinds[leads_container]=anew
-fault_kinds[leads_pod]=anew
-fault_kinds[two_launchers]=anew
-
-# The agent starts another launcher.
-fault_lead() { kill_all "$(launcher_pid)"; }
-
-fault_leads_container() {
-  "$podbox" restart train-0
-  wait_for 20 gone "$job"
-  lead_job "$shape"
-}
-
-fault_leads_pod() {
-  "$podbox" replace train-0
-  wait_for 20 gone "$job"
-  lead_job "$shape"
-}
-
-# A launcher freezes, another one takes over, the first one thaws and stands down.
-fault_two_launchers() {
-  local first=$job frozen ranks
-  frozen=$(launcher_pid)
-  kill -STOP "$frozen"
-  start_job "$shape" "$pause_ms"
-  wait_for "$bound" runs "$before"
-  ranks=$(all_ranks)
-  kill -CONT "$frozen"
-  ends_within 20 "$first"
-  [ "$code" = 125 ]
-  grep -q "another launcher, on $launchers_pod, has taken job soak-$job_number over" "$err"
-  [ "$(all_ranks)" = "$ranks" ]
-}
 
 # The launcher and half of the positions are cut off; a launcher of the other half has no majority.
 fault_halves_and_launchers() {

@@ -113,7 +113,7 @@ manual_names() {
 }
 
 @test "manual pages name every option" {
-    manual_names man/muster-run.1.scd launcher/opts.c hostfile/source_opts.c launcher/foreign_opts.c
+    manual_names man/muster-run.1.scd launcher/opts.c launcher/apps_opts.c launcher/roles_opts.c hostfile/source_opts.c launcher/foreign_opts.c
     manual_names man/musterd.8.scd agent/opts.c sidecar/write_opts.c
     local command
     for command in $(sed -nE 's/^    \{"([a-z]+)", cmd_.*/\1/p' launcher/main.c); do

@@ -57,16 +57,17 @@ run_job() {
   job=$!
 }
 
-@test "a launcher is frozen, another takes over, the first one thaws: it stands down" {
+# thaws RUN-OPTION...: a frozen launcher beside the one that has taken over.
+thaws() {
   agents_up 4
-  run_job train-0 "$out" --pods 'train-[0-3].train' --slots 1 --fanout 2 --events /tmp/events \
+  run_job train-0 "$out" --pods 'train-[0-3].train' --slots 1 "$@" --events /tmp/events \
     bash -c "$(ranks_until 3)"
   first=$job
   wait_for 60 ranks_running 4
   frozen=$(launcher_pid train-0)
   kill -STOP "$frozen"
   out=$BATS_TEST_TMPDIR/out.second
-  run_job train-1 "$out" --pods 'train-[0-3].train' --slots 1 --fanout 2 bash -c "$(ranks_until 3)"
+  run_job train-1 "$out" --pods 'train-[0-3].train' --slots 1 "$@" bash -c "$(ranks_until 3)"
   wait_for 60 ranks_running 4
   grep -q 'attempt 2 begins' "$out"
   before=$(for i in 0 1 2 3; do rank_pid "train-$i"; done)
@@ -82,6 +83,12 @@ run_job() {
   [ "$(grep -c '^allreduce of 4: .* right' "$out")" = 5 ]
   grep -q 'ended well at attempt 3, after 2 restarts' "$out"
   wait_for 5 nothing_left 4
+}
+
+@test "a launcher is frozen, another takes over, the first one thaws: it stands down (star)" { thaws; }
+
+@test "a launcher is frozen, another takes over, the first one thaws: it stands down (tree)" {
+  thaws --fanout 2
 }
 
 @test "a job that is done returns its code; --rerun, another program, an interrupt" {
@@ -120,20 +127,21 @@ run_job() {
   [ "$(lead cat /tmp/o/rank.1.out)" = $'first\nrank 1 attempt 2' ]
 }
 
-@test "the group is cut into halves: no twin without --adopt, and the first launcher stands down" {
+# halves RUN-OPTION...: no twin without --adopt, and the first launcher stands down.
+halves() {
   agents_up 4
-  run_job train-0 "$out" --pods 'train-[0-3].train' --slots 1 --events /tmp/events \
+  run_job train-0 "$out" --pods 'train-[0-3].train' --slots 1 "$@" --events /tmp/events \
     bash -c "$(ranks_until 9)"
   first=$job
   wait_for 60 ranks_running 4
   for i in 0 1; do "$podbox" cut "train-$i"; done
   half='train-[2-3].train'
-  run timeout 60 "$podbox" exec train-2 "$muster" run --job train/7 --wait 2 --pods "$half" --slots 1 \
+  run timeout 60 "$podbox" exec train-2 "$muster" run --job train/7 --wait 2 --pods "$half" --slots 1 "$@" \
     bash -c "$(ranks_until 9)"
   [ "$status" = 125 ]
   [[ $output == *'only 2 of the 4 positions that it had last are here, no majority: train-0'*'--adopt'* ]]
   out=$BATS_TEST_TMPDIR/out.second
-  run_job train-2 "$out" --adopt --pods "$half" --slots 1 bash -c "$(ranks_until 3)"
+  run_job train-2 "$out" --adopt --pods "$half" --slots 1 "$@" bash -c "$(ranks_until 3)"
   wait_for 60 ranks_running 2
   for i in 0 1; do "$podbox" heal "train-$i"; done
   ends_within 30 "$first"
@@ -146,6 +154,10 @@ run_job() {
   [ "$code" = 0 ]
   wait_for 5 nothing_left 4
 }
+
+@test "the group is cut into halves: no twin without --adopt (star)" { halves; }
+
+@test "the group is cut into halves: no twin without --adopt (tree)" { halves --fanout 1; }
 
 @test "two launchers begin the same job at once: one runs it, the other stands down" {
   agents_up 4

@@ -69,7 +69,7 @@ lost() {
   ends_within "$1" "$job"
   cat "$err"
   [ "$code" = 125 ]
-  [ "$(grep -c '^muster: [a-z]' "$err")" = 1 ]
+  [ "$(grep -c '^muster: member' "$err")" = 1 ]
   grep -q "^muster: member $2.* was lost: .*$3" "$err"
 }
 

@@ -65,9 +65,9 @@ strike() {
 }
 
 @test "a short soak: random faults, star and tree, and all that must hold" {
-  local faults=6
-  [ -z "${MUSTER_LONG:-}" ] || faults=40
+  local faults=6 per_job=1 # in each setting a star and a tree
+  [ -z "${MUSTER_LONG:-}" ] || faults=40 per_job=4
   run -0 timeout $((faults * 90)) bash "$MUSTER_SRCDIR/tests/soak/run.sh" --pods 4 --faults "$faults" \
-    --per-job 3 --only rank,keeper,pmixd,agent,container,pod,reset,cut,relaunch 3>&-
-  [[ $output == *", no violation"* ]]
+    --per-job "$per_job" --only rank,deaf,holder,keeper,pmixd,agent,container,pod,reset,cut,relaunch,spare,led 3>&-
+  [[ $output == *": no violation"* ]]
 }

@@ -7,16 +7,23 @@
 // rank's part is written to a temporary file, synced and renamed; when all ranks have done so,
 // rank 0 moves `latest` the same way. Each rank holds a lock on DIR/rank.R for its life: a second
 // one of that rank says "twin".
+//
+// Signals make a rank misbehave between two steps: SIGUSR1: a grandchild of it, in a session of its
+// own, holds MASTER_PORT from now on; SIGUSR2: it ignores SIGTERM. It says so on stdout.
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <mpi.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,6 +40,7 @@ struct run {
     const char *dir, *attempt;
     int every, pause_ms, steps;
     int rank, size;
+    sigset_t orders;
     struct part part;
 };
 
@@ -262,6 +270,61 @@ static void lock_rank(const char *dir, const char *attempt)
     }
 }
 
+// ---- to misbehave -----------------------------------------------------------------
+
+// Blocked, so that they wait for us between two steps; MPI's threads inherit that.
+static sigset_t block_orders(void)
+{
+    sigset_t orders;
+    sigemptyset(&orders);
+    sigaddset(&orders, SIGUSR1);
+    sigaddset(&orders, SIGUSR2);
+    sigprocmask(SIG_BLOCK, &orders, NULL);
+    return orders;
+}
+
+// For ever, unless the port is not to be had. Also holds our stdout and our lock.
+_Noreturn static void hold(int rank, int port)
+{
+    struct sockaddr_in addr = {.sin_family = AF_INET,
+                               .sin_port = htons((uint16_t)port)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    setsid();
+    bool held = fd >= 0 && bind(fd, (struct sockaddr *)&addr, sizeof addr) == 0 &&
+                listen(fd, 1) == 0;
+    dprintf(1, "rank %d: port %d %s\n", rank, port, held ? "is held" : strerror(errno));
+    while (held)
+        pause();
+    _exit(1);
+}
+
+static void hold_port(const struct run *run)
+{
+    const char *port = getenv("MASTER_PORT");
+    pid_t child = fork();
+    if (child == 0) {
+        if (fork() == 0)
+            hold(run->rank, port != NULL ? atoi(port) : 0);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+}
+
+static void take_orders(const struct run *run)
+{
+    static const struct timespec at_once = {0, 0};
+    switch (sigtimedwait(&run->orders, NULL, &at_once)) {
+    case SIGUSR1: hold_port(run); break;
+    case SIGUSR2:
+        signal(SIGTERM, SIG_IGN);
+        printf("rank %d: ignores SIGTERM\n", run->rank);
+        fflush(stdout);
+        break;
+    default: // none was given
+        break;
+    }
+}
+
 // ---- the run ----------------------------------------------------------------------
 
 static bool is_last(const struct run *run)
@@ -276,6 +339,7 @@ static void train(struct run *run)
     const struct timespec pause = {run->pause_ms / 1000,
                                    run->pause_ms % 1000 * 1000000L};
     while (run->steps < 0 || run->part.step < (uint64_t)run->steps) {
+        take_orders(run);
         exchange(run);
         nanosleep(&pause, NULL);
         if (run->part.step % (uint64_t)run->every != 0)
@@ -310,6 +374,7 @@ int main(int argc, char **argv)
     run.steps = arg_int(argc, argv, 4, -1);
     if (run.every < 1 || run.pause_ms < 0)
         return 2;
+    run.orders = block_orders();
     lock_rank(run.dir, run.attempt);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);

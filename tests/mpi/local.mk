@@ -1,6 +1,6 @@
 # Small unmodified MPI programs for the end-to-end tests, built by Open MPI's compiler and
 # a second time, into tests/mpich, by MPICH's.
-mpi_tests = %D%/abort %D%/accept %D%/allreduce %D%/barriers %D%/ckpt %D%/die %D%/hang %D%/hello \
+mpi_tests = %D%/abort %D%/accept %D%/allreduce %D%/apps %D%/barriers %D%/ckpt %D%/die %D%/hang %D%/hello \
 	%D%/mortal %D%/publish %D%/ring %D%/spawn
 EXTRA_DIST += %D%/arg.h %D%/sessions.c $(mpi_tests:=.c)
 if HAVE_MPICC
@@ -13,7 +13,7 @@ $(mpi_tests): %: %.c %D%/arg.h
 endif
 
 if HAVE_MPICC_MPICH
-mpich_test_files = tests/mpich/abort tests/mpich/allreduce tests/mpich/die \
+mpich_test_files = tests/mpich/abort tests/mpich/allreduce tests/mpich/apps tests/mpich/die \
 	tests/mpich/hang tests/mpich/hello tests/mpich/publish tests/mpich/ring
 noinst_SCRIPTS += $(mpich_test_files)
 CLEANFILES += $(mpich_test_files)

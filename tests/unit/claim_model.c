@@ -107,7 +107,7 @@ static void prepare_now(struct model *m, uint32_t a, struct session *s)
     const struct message *p = &s->prepare;
     s->prepare_due = false;
     s->ranks = PREPARED;
-    s->run = (struct run){s->life, p->term, p->attempt, p->members};
+    s->run = (struct run){s->life, p->term, p->attempt, p->seats};
     say(m, a, s, READY, p->attempt);
 }
 
@@ -184,7 +184,7 @@ static void keep_progress(struct agent *ag, const struct message *p)
     Muster__RecordSeat seats[AGENTS], *positions[AGENTS];
     char names[AGENTS][8], empty[1] = "";
     for (uint32_t i = 0; i < AGENTS; i++) {
-        if (!has(p->members, i))
+        if (!has(p->seats, i))
             continue;
         muster__record_seat__init(&seats[i]);
         snprintf(names[i], sizeof names[i], "%u", i);
@@ -222,12 +222,19 @@ static void agent_takes(struct model *m, uint32_t a, struct launcher *l,
         s->term = msg.term;
         answer_claim(m, a, s);
     }
-    if (msg.kind == CLAIM || msg.term != s->term || !s->granted)
+    if (msg.kind == RECORD)
+        say(m, a, s, RECORD, 0);
+    if (msg.kind == CLAIM || msg.kind == RECORD || msg.term != s->term || !s->granted)
         return; // of a term that does not hold: dropped
-    if (msg.kind == PREPARE) {
+    if (msg.kind == ACCOUNT) {
+        Muster__Account account = MUSTER__ACCOUNT__INIT;
+        records_account(m->agents[a].records, key, s->term, msg.attempt, &account, 0);
+    } else if (msg.kind == PREPARE) {
         keep_progress(&m->agents[a], &msg);
         s->prepare = msg;
-        s->prepare_due = true;
+        s->prepare_due = has(msg.seats, a);
+        if (!s->prepare_due)
+            say(m, a, s, RECORD, 0);
     } else if (msg.kind == GO && s->ranks == PREPARED &&
                s->run.attempt == msg.attempt) {
         s->ranks = RUNNING;
@@ -260,15 +267,13 @@ static void tell(struct launcher *l, enum kind kind)
             put(&l->down[a], (struct message){.kind = kind,
                                               .term = claim_term(l->claim),
                                               .attempt = l->attempt,
-                                              .members = l->members});
+                                              .seats = l->seats});
 }
 
-static bool all_linked(const struct launcher *l)
+static void enter(struct launcher *l, enum phase phase)
 {
-    for (uint32_t a = 0; a < AGENTS; a++)
-        if (has(l->members, a) && !l->linked[a])
-            return false;
-    return true;
+    l->phase = phase;
+    l->turns = 0;
 }
 
 static void launcher_ends(struct model *m, struct launcher *l)
@@ -299,39 +304,132 @@ void claim_model_launch(struct model *m, struct launcher *l)
     l->claim = claim_create(&conf);
 }
 
-static void look(struct launcher *l)
+static bool is_idle(const struct launcher *l)
+{
+    for (uint32_t a = 0; a < AGENTS; a++)
+        if (l->down[a].n > 0 || l->up[a].n > 0)
+            return false;
+    return true;
+}
+
+static void judge(struct launcher *l)
 {
     static const char *const names[AGENTS] = {"0", "1", "2", "3", "4"};
-    static const uint8_t nobody[CLAIM_LAUNCHER_BYTES] = {0xff};
     struct claim_member members[AGENTS];
     uint32_t n = 0;
     for (uint32_t a = 0; a < AGENTS; a++)
         if (has(l->members, a))
-            members[n++] = (struct claim_member){names[a], nobody};
-    if (!all_linked(l) || claim_state(l->claim) != CLAIM_LOOKING)
+            members[n++] = (struct claim_member){names[a], NULL};
+    if (claim_state(l->claim) == CLAIM_SHORT && is_idle(l))
+        tell(l, RECORD);
+    if (claim_state(l->claim) == CLAIM_ASKING)
         return;
-    if (claim_judge(l->claim, members) == CLAIM_ASKING)
+    if (claim_judge(l->claim, members, l->late) == CLAIM_ASKING)
         tell(l, CLAIM);
 }
 
-static void begin_attempt(struct model *m, struct launcher *l)
+static uint32_t first_seats(const struct model *m, const struct launcher *l)
+{
+    uint32_t seats = 0;
+    for (uint32_t a = 0; a < AGENTS && count(seats) < m->positions; a++)
+        seats |= has(l->members, a) ? 1U << a : 0;
+    return seats;
+}
+
+// As job_claim.c's take_over(): who sat where, and who is missing of them.
+static void take_over(struct model *m, struct launcher *l, const Muster__Progress *p)
+{
+    uint32_t seats = 0, i = 0, unused;
+    for (size_t k = 0; k < p->n_positions; k++)
+        seats |= 1U << (p->positions[k]->name[0] - '0');
+    if (count(seats) == count(l->seats) && (seats & ~l->members) == 0)
+        l->seats = seats;
+    for (const Muster__RecordSeat *s; (s = claim_missing(l->claim, i, &unused)) != NULL;
+         i++)
+        l->fence |= 1U << (s->name[0] - '0');
+    l->attempt = p->attempt;
+    m->takeovers++;
+    tell(l, ACCOUNT);
+}
+
+static void reign(struct model *m, struct launcher *l)
 {
     const Muster__Record *last = claim_last(l->claim);
-    if (l->attempt == 0) {
-        l->attempt = last != NULL ? last->progress->attempt : 0;
-        m->takeovers += last != NULL ? 1 : 0;
+    l->seats = first_seats(m, l);
+    if (last != NULL)
+        take_over(m, l, last->progress);
+    enter(l, GATHER);
+}
+
+// Everybody who sits there, or a spare for him, is linked.
+static bool find_seats(struct launcher *l)
+{
+    uint32_t seats = l->seats;
+    for (uint32_t a = 0; a < AGENTS; a++) {
+        if (!has(seats, a) || l->linked[a])
+            continue;
+        uint32_t spare = 0;
+        while (spare < AGENTS &&
+               (!has(l->members, spare) || has(seats, spare) || !l->linked[spare]))
+            spare++;
+        if (spare == AGENTS)
+            return false;
+        seats = (seats & ~(1U << a)) | 1U << spare;
     }
+    l->seats = seats;
+    return true;
+}
+
+// The time is over within which ranks there must have ended, and a launcher that is older must
+// have missed its members.
+static bool is_fenced(const struct model *m, const struct launcher *l, uint32_t a)
+{
+    for (size_t i = 0; i < SESSIONS; i++) {
+        const struct session *s = &m->agents[a].sessions[i];
+        if (s->there &&
+            (claim_model_has_ranks(s) || (s->ranks == PREPARED && s->life != l->life)))
+            return true;
+    }
+    for (uint32_t i = 0; i < LAUNCHERS; i++) {
+        const struct launcher *o = &m->launchers[i];
+        if (o != l && (o->phase == READYING || o->phase == GOING) && has(o->seats, a))
+            return true;
+    }
+    return false;
+}
+
+static void prepare(struct launcher *l)
+{
+    uint32_t seats[POSITIONS], n = 0;
     l->attempt++;
     l->ready = l->stopped = 0;
-    l->phase = READYING;
+    for (uint32_t a = 0; a < AGENTS; a++)
+        if (has(l->seats, a))
+            seats[n++] = index_of(l, a);
+    claim_prepared(l->claim, l->attempt, seats, n);
+    enter(l, READYING);
     tell(l, PREPARE);
+}
+
+static void gather(struct model *m, struct launcher *l)
+{
+    if (claim_outbid(l->claim)) {
+        claim_again(l->claim);
+        tell(l, CLAIM);
+    }
+    if (claim_state(l->claim) == CLAIM_LOOKING)
+        judge(l);
+    if (claim_state(l->claim) != CLAIM_REIGNS || !find_seats(l) ||
+        !claim_can_go(l->claim))
+        return;
+    prepare(l);
 }
 
 static void stop_attempt(struct launcher *l)
 {
     if (l->phase != READYING && l->phase != GOING)
         return;
-    l->phase = STOPPING;
+    enter(l, STOPPING);
     tell(l, STOP);
 }
 
@@ -341,8 +439,26 @@ static void launcher_loses(struct launcher *l, uint32_t a)
     lose_all(&l->down[a]);
     lose_all(&l->up[a]);
     claim_lost(l->claim, index_of(l, a));
+    if (!has(l->seats, a))
+        return;
+    if (l->phase != GATHER && l->phase != LOOK && !has(l->stopped, a))
+        l->fence |= 1U << a; // what is left there ends by itself
+    l->stopped |= 1U << a;
     stop_attempt(l);
-    l->stopped |= 1U << a; // what is left there ends before it prepares again
+}
+
+static void go_if_ready(struct model *m, struct launcher *l)
+{
+    for (uint32_t a = 0; a < AGENTS; a++)
+        if (has(l->fence, a) && !is_fenced(m, l, a))
+            l->fence &= ~(1U << a);
+    if (l->fence != 0 || l->phase != READYING || (l->seats & ~l->ready) != 0 ||
+        !claim_may_go(l->claim))
+        return;
+    claim_gone(l->claim);
+    enter(l, GOING);
+    m->runs++;
+    tell(l, GO);
 }
 
 static void launcher_takes(struct model *m, struct launcher *l, uint32_t a,
@@ -356,45 +472,69 @@ static void launcher_takes(struct model *m, struct launcher *l, uint32_t a,
         claim_denied(l->claim, i, msg.record);
     else if (msg.kind == GRANT)
         claim_granted(l->claim, i, msg.term);
-    else if (msg.kind == READY && current)
+    else if (msg.kind == READY && current) {
         l->ready |= 1U << a;
-    else if (msg.kind == STOPPED && current)
+        claim_acked(l->claim, i, l->attempt);
+    } else if (msg.kind == STOPPED && current)
         l->stopped |= 1U << a;
     msg_free(msg.record);
-    if (claim_state(l->claim) == CLAIM_DEPOSED) {
+    if (claim_state(l->claim) == CLAIM_DEPOSED)
         launcher_ends(m, l);
-        return;
+    else
+        go_if_ready(m, l);
+}
+
+// One of the members that are missing, if there is any.
+static bool dial(struct model *m, struct launcher *l)
+{
+    uint32_t missing = 0;
+    for (uint32_t a = 0; a < AGENTS; a++)
+        missing |=
+            has(l->members & ~m->dead & ~l->away, a) && !l->linked[a] ? 1U << a : 0;
+    for (uint32_t a = draw(m, AGENTS), n = 0; n < AGENTS; n++, a = (a + 1) % AGENTS)
+        if (has(missing, a)) {
+            l->linked[a] = true;
+            put(&l->down[a],
+                (struct message){.kind = ATTACH, .term = claim_term(l->claim)});
+            return true;
+        }
+    return false;
+}
+
+static void wait_in(struct model *m, struct launcher *l)
+{
+    l->turns++;
+    if (l->phase == READYING && l->turns > READY_BOUND)
+        stop_attempt(l);
+    if (l->phase == STOPPING && l->turns > READY_BOUND) {
+        l->fence |= l->seats & ~l->stopped;
+        l->stopped = l->seats;
     }
-    if (l->phase == READYING && l->ready == l->members) {
-        l->phase = GOING;
-        m->runs++;
-        tell(l, GO);
+    if (l->turns > WAIT && l->phase != GOING) {
+        m->given_up++;
+        launcher_ends(m, l);
     }
 }
 
 // What a launcher does when it is its turn and nothing has come.
 static void launcher_acts(struct model *m, struct launcher *l)
 {
-    uint32_t missing = 0;
-    for (uint32_t a = 0; a < AGENTS; a++)
-        missing |= has(l->members, a) && !l->linked[a] ? 1U << a : 0;
     if (l->phase == GONE)
         return;
-    for (uint32_t a = draw(m, AGENTS), n = 0; n < AGENTS; n++, a = (a + 1) % AGENTS)
-        if (has(missing, a)) { // dial one
-            l->linked[a] = true;
-            put(&l->down[a],
-                (struct message){.kind = ATTACH, .term = claim_term(l->claim)});
-            return;
-        }
-    if (l->phase == LOOK && claim_state(l->claim) == CLAIM_LOOKING)
-        look(l);
-    else if (l->phase == LOOK && claim_state(l->claim) == CLAIM_REIGNS)
-        l->phase = GATHER;
-    else if (l->phase == STOPPING && l->stopped == l->members)
-        l->phase = GATHER;
+    wait_in(m, l);
+    if (l->phase == GONE || dial(m, l))
+        return;
+    l->late = l->late || (m->partial && draw(m, 8) == 0);
+    if (l->phase == LOOK && claim_state(l->claim) == CLAIM_REIGNS)
+        reign(m, l);
+    else if (l->phase == LOOK)
+        judge(l);
+    else if (l->phase == STOPPING && (l->seats & ~l->stopped) == 0)
+        enter(l, GATHER);
     else if (l->phase == GATHER)
-        begin_attempt(m, l);
+        gather(m, l);
+    else if (l->phase == READYING)
+        go_if_ready(m, l);
 }
 
 // ---- what may happen ------------------------------------------------------------------
@@ -458,11 +598,29 @@ static void deliver(struct model *m)
     }
 }
 
+void claim_model_kill(struct model *m, uint32_t agents)
+{
+    m->dead = agents;
+    for (uint32_t l = 0; l < LAUNCHERS; l++)
+        for (uint32_t a = 0; a < AGENTS; a++)
+            if (has(agents, a))
+                break_link(m, &m->launchers[l], a);
+}
+
+// Some agents cannot be reached by a launcher, until another time.
+static void go_away(struct model *m, struct launcher *l)
+{
+    l->away = draw(m, 1U << AGENTS) & draw(m, 1U << AGENTS);
+    for (uint32_t a = 0; a < AGENTS; a++)
+        if (has(l->away, a))
+            break_link(m, l, a);
+}
+
 static void fail(struct model *m)
 {
     struct launcher *l = &m->launchers[draw(m, LAUNCHERS)];
     uint32_t a = draw(m, AGENTS);
-    switch (draw(m, 4)) {
+    switch (draw(m, 5)) {
     case 0: break_link(m, l, a); break;
     case 1:
         if (m->forgets)
@@ -472,6 +630,7 @@ static void fail(struct model *m)
         if (l->phase != GONE && draw(m, 2) == 0)
             launcher_ends(m, l);
         break;
+    case 3: go_away(m, l); break;
     default:
         if (l->phase == GONE)
             claim_model_launch(m, l);
@@ -491,6 +650,8 @@ void claim_model_step(struct model *m, bool faults)
         launcher_acts(m, &m->launchers[draw(m, LAUNCHERS)]);
     else
         fail(m);
+    for (uint32_t l = 0; l < LAUNCHERS && !faults; l++)
+        m->launchers[l].away = 0;
     for (uint32_t a = 0; a < AGENTS; a++)
         look_again(m, a);
 }
@@ -499,6 +660,7 @@ void claim_model_create(struct model *m, unsigned seed)
 {
     m->seed = seed;
     m->fault_rate = 1 + seed % 20;
+    m->positions = POSITIONS - seed % 2;
     for (uint32_t a = 0; a < AGENTS; a++)
         m->agents[a].records = records_create();
     for (uint32_t l = 0; l < LAUNCHERS; l++)

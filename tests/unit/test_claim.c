@@ -89,11 +89,11 @@ Test(claim, all_blank_is_a_new_job_of_term_1_once_all_have_granted)
     struct claim *c = make(false, false);
     claim_record(c, 0, &blank);
     claim_record(c, 1, &blank);
-    cr_assert_eq(claim_judge(c, members), CLAIM_LOOKING); // not all are in
+    cr_assert_eq(claim_judge(c, members, false), CLAIM_LOOKING); // not all are in
     cr_assert(claim_answered(c, 1));
     cr_assert(!claim_answered(c, 2));
     claim_record(c, 2, &blank);
-    cr_assert_eq(claim_judge(c, members), CLAIM_ASKING);
+    cr_assert_eq(claim_judge(c, members, false), CLAIM_ASKING);
     cr_assert_eq(claim_term(c), 1);
     cr_assert_null(claim_last(c));
     cr_assert_eq(claim_granted(c, 0, 1), CLAIM_ASKING);
@@ -101,7 +101,7 @@ Test(claim, all_blank_is_a_new_job_of_term_1_once_all_have_granted)
     cr_assert_eq(claim_granted(c, 1, 1), CLAIM_ASKING);
     cr_assert_eq(claim_granted(c, 2, 0), CLAIM_ASKING); // of another term
     cr_assert_eq(claim_granted(c, 2, 1), CLAIM_REIGNS);
-    cr_assert_eq(claim_judge(c, members), CLAIM_REIGNS);
+    cr_assert_eq(claim_judge(c, members, false), CLAIM_REIGNS);
     claim_destroy(c);
 }
 
@@ -115,7 +115,7 @@ Test(claim, it_goes_on_from_the_attempt_that_came_furthest)
     claim_record(c, 0, &low.record);
     claim_record(c, 1, &far.record);
     claim_record(c, 2, &held_only.record);
-    cr_assert_eq(claim_judge(c, members), CLAIM_ASKING);
+    cr_assert_eq(claim_judge(c, members, false), CLAIM_ASKING);
     cr_assert_eq(claim_term(c), 6);
     cr_assert_eq(claim_last(c)->progress->attempt, 3);
     cr_assert_eq(claim_seats(c), 3);
@@ -128,9 +128,9 @@ Test(claim, a_member_that_is_lost_is_asked_again)
     struct claim *c = make(false, false);
     all_say(c, &blank);
     claim_lost(c, 1);
-    cr_assert_eq(claim_judge(c, members), CLAIM_LOOKING);
+    cr_assert_eq(claim_judge(c, members, false), CLAIM_LOOKING);
     claim_record(c, 1, &blank);
-    cr_assert_eq(claim_judge(c, members), CLAIM_ASKING);
+    cr_assert_eq(claim_judge(c, members, false), CLAIM_ASKING);
     claim_granted(c, 0, 1);
     claim_lost(c, 0);
     claim_granted(c, 1, 1);
@@ -152,18 +152,19 @@ Test(claim, a_job_that_is_done_is_over_but_not_for_another_program_or_a_rerun)
     claim_record(c, 0, &blank);
     claim_record(c, 1, &s.record);
     claim_record(c, 2, &blank);
-    cr_assert_eq(claim_judge(c, members), CLAIM_OVER);
+    cr_assert_eq(claim_judge(c, members, false), CLAIM_OVER);
     cr_assert_eq(claim_last(c)->progress->code, 7);
     claim_destroy(c);
     c = make(true, false);
     all_say(c, &s.record);
-    cr_assert_eq(claim_judge(c, members), CLAIM_ASKING); // and no majority is asked for
+    cr_assert_eq(claim_judge(c, members, false),
+                 CLAIM_ASKING); // and no majority is asked for
     cr_assert_null(claim_last(c));
     claim_destroy(c);
     s.argv[0] = other;
     c = make(false, false);
     all_say(c, &s.record);
-    cr_assert_eq(claim_judge(c, members), CLAIM_ASKING);
+    cr_assert_eq(claim_judge(c, members, false), CLAIM_ASKING);
     cr_assert_eq(claim_term(c), 3);
     cr_assert_null(claim_last(c));
     claim_destroy(c);
@@ -179,7 +180,7 @@ Test(claim, of_the_same_attempt_the_one_that_knows_its_end_counts)
     claim_record(c, 0, &running.record);
     claim_record(c, 1, &done.record);
     claim_record(c, 2, &running.record);
-    cr_assert_eq(claim_judge(c, members), CLAIM_OVER);
+    cr_assert_eq(claim_judge(c, members, false), CLAIM_OVER);
     claim_destroy(c);
 }
 
@@ -192,7 +193,7 @@ Test(claim, half_of_the_positions_is_no_majority)
     came_to(&s, 1, 1, train, 4, 't');
     s.seats[0].name = other; // 2 of 4
     all_say(c, &s.record);
-    cr_assert_eq(claim_judge(c, members), CLAIM_SHORT);
+    cr_assert_eq(claim_judge(c, members, false), CLAIM_SHORT);
     cr_assert_eq(claim_term(c), 0);
     cr_assert_eq(claim_seats_held(c), 2);
     claim_name_missing(c, 1, &missing);
@@ -200,10 +201,10 @@ Test(claim, half_of_the_positions_is_no_majority)
     cr_assert_str_eq(text, "other () and 1 more");
     s.seats[0].incarnation.data = s.launcher; // its agent is here under another name
     s.seats[0].incarnation.len = CLAIM_LAUNCHER_BYTES;
-    memcpy(s.launcher, incarnations[1], sizeof s.launcher);
+    memcpy(s.launcher, incarnations[0], sizeof s.launcher);
     claim_record(c, 0, &s.record);
     all_say(c, &s.record);
-    cr_assert_eq(claim_judge(c, members), CLAIM_ASKING);
+    cr_assert_eq(claim_judge(c, members, false), CLAIM_ASKING);
     cr_assert_eq(claim_seats_held(c), 3);
     claim_destroy(c);
 }
@@ -220,11 +221,11 @@ Test(claim, every_attempt_of_which_an_agent_tells_needs_a_majority)
     claim_record(c, 0, &some.record);
     claim_record(c, 1, &all.record);
     claim_record(c, 2, &blank);
-    cr_assert_eq(claim_judge(c, members), CLAIM_SHORT);
+    cr_assert_eq(claim_judge(c, members, false), CLAIM_SHORT);
     cr_assert_eq(claim_seats(c), 4);
     cr_assert_eq(claim_seats_held(c), 1);
     claim_record(c, 1, &some.record);
-    cr_assert_eq(claim_judge(c, members), CLAIM_ASKING);
+    cr_assert_eq(claim_judge(c, members, false), CLAIM_ASKING);
     claim_destroy(c);
 }
 
@@ -234,17 +235,17 @@ Test(claim, short_of_a_majority_the_end_of_the_job_ends_the_wait_and_adopt_overr
     struct claim *c = make(false, false);
     came_to(&s, 1, 1, train, 4, 'o');
     all_say(c, &s.record);
-    cr_assert_eq(claim_judge(c, members), CLAIM_SHORT);
+    cr_assert_eq(claim_judge(c, members, false), CLAIM_SHORT);
     claim_lost(c, 2);
-    cr_assert_eq(claim_judge(c, members), CLAIM_SHORT); // not all records are in
+    cr_assert_eq(claim_judge(c, members, false), CLAIM_SHORT); // not all records are in
     s.progress.done = true;
     all_say(c, &s.record);
-    cr_assert_eq(claim_judge(c, members), CLAIM_OVER);
+    cr_assert_eq(claim_judge(c, members, false), CLAIM_OVER);
     claim_destroy(c);
     s.progress.done = false;
     c = make(false, true);
     all_say(c, &s.record);
-    cr_assert_eq(claim_judge(c, members), CLAIM_ASKING);
+    cr_assert_eq(claim_judge(c, members, false), CLAIM_ASKING);
     cr_assert_eq(claim_last(c)->progress->attempt, 1);
     claim_destroy(c);
 }
@@ -254,13 +255,13 @@ Test(claim, a_rival_with_the_same_term_means_another_term_a_higher_one_the_end)
     struct claim *c = make(false, false);
     struct story s;
     all_say(c, &blank);
-    claim_judge(c, members);
+    claim_judge(c, members, false);
     claim_granted(c, 0, 1);
     held(&s, 1, 'r');
     cr_assert_eq(claim_denied(c, 1, &s.record), CLAIM_LOOKING);
     cr_assert_eq(claim_denied(c, 2, &s.record), CLAIM_LOOKING);
     cr_assert_eq(claim_granted(c, 1, 1), CLAIM_LOOKING);
-    cr_assert_eq(claim_judge(c, members), CLAIM_ASKING);
+    cr_assert_eq(claim_judge(c, members, false), CLAIM_ASKING);
     cr_assert_eq(claim_term(c), 2);
     held(&s, 1, 'r');
     cr_assert_eq(claim_denied(c, 1, &s.record), CLAIM_ASKING); // an old answer
@@ -271,7 +272,7 @@ Test(claim, a_rival_with_the_same_term_means_another_term_a_higher_one_the_end)
     claim_denied(c, 0, &s.record);
     claim_record(c, 0, &s.record);
     all_grant(c, 2);
-    cr_assert_eq(claim_judge(c, members), CLAIM_DEPOSED); // for ever
+    cr_assert_eq(claim_judge(c, members, false), CLAIM_DEPOSED); // for ever
     cr_assert_eq(claim_rival(c)->term, 3);
     claim_destroy(c);
 }
@@ -282,7 +283,7 @@ Test(claim, who_reigns_is_deposed_by_any_rival)
     for (uint32_t term = 1; term <= 2; term++) {
         struct claim *c = make(false, false);
         all_say(c, &blank);
-        claim_judge(c, members);
+        claim_judge(c, members, false);
         all_grant(c, 1);
         held(&s, 1, 'm'); // what it has itself, told once more
         cr_assert_eq(claim_denied(c, 1, &s.record), CLAIM_REIGNS);
@@ -293,10 +294,130 @@ Test(claim, who_reigns_is_deposed_by_any_rival)
     }
     struct claim *c = make(false, false);
     all_say(c, &blank);
-    claim_judge(c, members);
+    claim_judge(c, members, false);
     all_grant(c, 1);
     held(&s, 2, 'r');
     cr_assert_eq(claim_record(c, 0, &s.record), CLAIM_DEPOSED);
+    claim_destroy(c);
+}
+
+// Without the third member: a new job waits for it, one that goes on does not.
+Test(claim, who_is_late_goes_on_without_members_that_are_missing_but_begins_nothing_new)
+{
+    struct story s;
+    struct claim *c = make(false, false);
+    claim_record(c, 0, &blank);
+    claim_record(c, 1, &blank);
+    cr_assert(!claim_is_known(c));
+    cr_assert_eq(claim_judge(c, members, true), CLAIM_LOOKING);
+    came_to(&s, 1, 4, train, 3, 't');
+    claim_record(c, 1, &s.record);
+    cr_assert(claim_is_known(c));
+    cr_assert_eq(claim_judge(c, members, false), CLAIM_LOOKING);
+    cr_assert_eq(claim_judge(c, members, true), CLAIM_ASKING);
+    uint32_t member;
+    cr_assert_str_eq(claim_missing(c, 0, &member)->name, "train-2");
+    cr_assert_eq(member, 2);
+    cr_assert_null(claim_missing(c, 1, &member));
+    cr_assert_eq(claim_granted(c, 0, 2), CLAIM_ASKING);
+    cr_assert_eq(claim_granted(c, 1, 2), CLAIM_REIGNS);
+    cr_assert(claim_can_go(c));
+    claim_destroy(c);
+}
+
+Test(claim, a_member_that_is_lost_while_it_is_asked_is_missing_then)
+{
+    struct story s;
+    struct claim *c = make(false, false);
+    came_to(&s, 1, 4, train, 3, 't');
+    all_say(c, &s.record);
+    cr_assert_eq(claim_judge(c, members, false), CLAIM_ASKING);
+    claim_granted(c, 0, 2);
+    cr_assert_eq(claim_lost(c, 1), CLAIM_ASKING);
+    cr_assert_eq(claim_granted(c, 2, 2), CLAIM_REIGNS); // 2 of 3
+    cr_assert_eq(claim_seats_held(c), 2);
+    claim_destroy(c);
+    c = make(false, false);
+    all_say(c, &s.record);
+    claim_judge(c, members, false);
+    claim_granted(c, 0, 2);
+    claim_lost(c, 1);
+    cr_assert_eq(claim_lost(c, 2), CLAIM_ASKING); // 1 of 3
+    claim_record(c, 2, &s.record);
+    cr_assert_eq(claim_granted(c, 2, 2), CLAIM_REIGNS);
+    claim_destroy(c);
+}
+
+Test(claim, half_a_job_is_done_only_when_a_majority_says_so)
+{
+    struct story s;
+    struct claim *c = make(false, false);
+    came_to(&s, 1, 4, train, 3, 't');
+    s.progress.done = true;
+    claim_record(c, 0, &s.record);
+    cr_assert_eq(claim_judge(c, members, true), CLAIM_LOOKING);
+    claim_record(c, 1, &blank);
+    cr_assert_eq(claim_judge(c, members, true), CLAIM_OVER);
+    claim_destroy(c);
+}
+
+// A launcher that came no further than the member that was missing then had as high a term.
+Test(claim, by_the_word_of_a_member_that_comes_late_nobody_is_deposed)
+{
+    struct story s, ghost;
+    struct claim *c = make(false, false);
+    came_to(&s, 1, 4, train, 3, 't');
+    claim_record(c, 0, &s.record);
+    claim_record(c, 1, &s.record);
+    claim_judge(c, members, true);
+    claim_granted(c, 0, 2);
+    claim_granted(c, 1, 2);
+    held(&ghost, 5, 'g');
+    cr_assert_eq(claim_record(c, 2, &ghost.record), CLAIM_REIGNS);
+    cr_assert_eq(claim_denied(c, 2, &ghost.record), CLAIM_REIGNS);
+    cr_assert(claim_outbid(c));
+    cr_assert_eq(claim_again(c), CLAIM_ASKING);
+    cr_assert_eq(claim_term(c), 6);
+    cr_assert(!claim_outbid(c));
+    all_grant(c, 6);
+    cr_assert_eq(claim_state(c), CLAIM_REIGNS);
+    cr_assert_eq(claim_denied(c, 2, &ghost.record), CLAIM_REIGNS); // an old answer
+    held(&ghost, 7, 'g'); // it has granted by now: this one counts
+    cr_assert_eq(claim_denied(c, 2, &ghost.record), CLAIM_DEPOSED);
+    claim_destroy(c);
+}
+
+// Positions on 0 and 1; then a spare, 2, has that of 1.
+Test(claim, an_attempt_goes_when_half_of_the_positions_before_know_of_it)
+{
+    const uint32_t first[] = {0, 1}, second[] = {0, 2}, third[] = {1, 2};
+    struct claim *c = make(false, false);
+    all_say(c, &blank);
+    claim_judge(c, members, false);
+    all_grant(c, 1);
+    claim_prepared(c, 1, first, 2);
+    cr_assert(claim_may_go(c));
+    claim_gone(c);
+    claim_lost(c, 1);
+    cr_assert(claim_can_go(c)); // no other launcher has a majority without 0
+    claim_prepared(c, 2, second, 2);
+    claim_acked(c, 2, 2);
+    cr_assert(!claim_may_go(c));
+    claim_acked(c, 0, 2);
+    cr_assert(claim_may_go(c));
+    // It is never told to go: the next one needs half of both.
+    claim_granted(c, 1, 1);
+    claim_lost(c, 0);
+    cr_assert(claim_can_go(c));
+    claim_prepared(c, 3, third, 2);
+    claim_acked(c, 1, 3);
+    cr_assert(!claim_may_go(c));
+    claim_acked(c, 2, 3);
+    cr_assert(claim_may_go(c));
+    claim_gone(c);
+    claim_lost(c, 1);
+    claim_lost(c, 2);
+    cr_assert(!claim_can_go(c));
     claim_destroy(c);
 }
 

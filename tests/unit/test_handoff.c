@@ -300,7 +300,8 @@ Test(handoff, an_orphan_loses_the_files_with_its_lease_and_waits_anew, .timeout 
     end(&b);
 }
 
-static void take_hold_anew(uint64_t generation)
+Test(handoff, the_same_job_taking_hold_anew_owns_at_once_under_the_same_lease,
+     .timeout = 60)
 {
     struct bed b;
     struct roll_lease before, after;
@@ -310,22 +311,36 @@ static void take_hold_anew(uint64_t generation)
     send_roll(old, "a", 1, "10.0.0.1");
     roll_destroy(lying(&b, &before));
     handoff_lost(old);
-    send_roll(new, "a", generation, "10.0.0.2");
-    handoff_back(old); // no way back
-    handoff_claim_destroy(old);
+    send_roll(new, "a", 2, "10.0.0.2");
     struct roll *r = lying(&b, &after);
-    cr_assert_eq(r->generation, generation);
+    cr_assert_eq(r->generation, 2);
     cr_assert_str_eq(before.id, after.id);
     roll_destroy(r);
+    handoff_back(old); // no way back
+    handoff_claim_destroy(old);
+    cr_assert(lies(&b, "a", 2));
     handoff_claim_destroy(new);
     end(&b);
 }
 
-Test(handoff, the_same_job_taking_hold_anew_owns_at_once_under_the_same_lease,
-     .timeout = 60)
+Test(handoff, the_same_job_owns_anew_with_the_roll_that_is_there, .timeout = 60)
 {
-    take_hold_anew(2);
-    take_hold_anew(1); // at the address that it had: the roll is the same
+    struct bed b;
+    begin(&b);
+    b.agent = make_agent(&b);
+    start_sidecar(&b);
+    struct handoff_claim *old = handoff_claim_create(b.agent);
+    struct handoff_claim *new = handoff_claim_create(b.agent);
+    send_roll(old, "a", 1, "10.0.0.1");
+    handoff_lost(old);
+    send_roll(new, "a", 1, "10.0.0.1");
+    wait_over(&b, new);
+    cr_assert_null(b.failure);
+    cr_assert_null(b.note);
+    handoff_claim_destroy(old);
+    cr_assert(lies(&b, "a", 1));
+    handoff_claim_destroy(new);
+    end(&b);
 }
 
 Test(handoff, a_second_agent_gets_the_files_when_the_first_is_gone, .timeout = 60)

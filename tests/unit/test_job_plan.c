@@ -35,7 +35,7 @@ static struct roll *make_roll(const char *first, const char *second)
 static Muster__Prepare *plan(const struct roll *roll, struct opts *o)
 {
     struct map map;
-    struct map_member mm[] = {{"a", 2}, {"b", 2}};
+    struct map_member mm[] = {{"a", 2, 0}, {"b", 2, 0}};
     cr_assert_eq(map_ranks(mm, 2, &o->map, &map, NULL), 0);
     Muster__Prepare *p = job_plan_prepare(roll, &map, o, "ns-1", NULL);
     map_free(&map);
@@ -100,8 +100,9 @@ Test(job_plan, prepare_carries_argv_env_and_ranks_byte_for_byte)
 {
     char program[] = "/bin/x", arg[] = "$(id) \"q\" \n";
     char *argv[] = {program, arg, NULL};
-    struct opts o = {.argv = argv, .argc = 2, .pmi = "pmix", .grace_ms = 9};
-    strv_setenv(&o.env, "A", "l1\nl2=$x");
+    struct app_opts app = {.argv = argv, .argc = 2};
+    struct opts o = {.apps = {&app, 1}, .pmi = "pmix", .grace_ms = 9};
+    strv_setenv(&app.env, "A", "l1\nl2=$x");
     struct roll *roll = make_roll("10.0.0.1", "10.0.0.2");
     Muster__Prepare *p = plan(roll, &o);
     cr_assert_eq(p->apps[0]->n_argv, 2);
@@ -115,7 +116,58 @@ Test(job_plan, prepare_carries_argv_env_and_ranks_byte_for_byte)
     cr_assert_not(p->loopback);
     cr_assert(p->pmix);
     msg_free(p);
-    strv_free(&o.env);
+    strv_free(&app.env);
+    roll_destroy(roll);
+}
+
+Test(job_plan, programs_share_the_ranks_and_take_what_they_lack_from_the_first)
+{
+    char a[] = "a", b[] = "b", c[] = "c", dir[] = "/first", own[] = "/own";
+    char *argv[] = {a, b, c};
+    struct app_opts apps[] = {{.argv = &argv[0], .argc = 1, .ranks = 1, .wdir = dir},
+                              {.argv = &argv[1], .argc = 1},
+                              {.argv = &argv[2], .argc = 1, .ranks = 1, .wdir = own}};
+    struct opts o = {.apps = {apps, 3}, .pmi = "none", .per_node = true};
+    strv_setenv(&apps[0].env, "A", "1");
+    strv_setenv(&apps[2].env, "A", "2");
+    struct roll *roll = make_roll("10.0.0.1", "10.0.0.2");
+    Muster__Prepare *p = plan(roll, &o);
+    cr_assert_eq(p->n_apps, 3);
+    cr_assert_eq(p->apps[0]->ranks, 1);
+    cr_assert_eq(p->apps[1]->ranks, 2, "what the others leave");
+    cr_assert_eq(p->apps[2]->ranks, 1);
+    cr_assert_str_eq(p->apps[1]->argv[0], "b");
+    cr_assert_str_eq(p->apps[1]->wdir, "/first");
+    cr_assert_str_eq(p->apps[2]->wdir, "/own");
+    cr_assert_str_eq(p->env[0], "A=1");
+    cr_assert_eq(p->apps[0]->n_env, 0);
+    cr_assert_str_eq(p->apps[2]->env[0], "A=2");
+    cr_assert(p->per_node);
+    cr_assert_eq(p->n_grid, 0);
+    msg_free(p);
+    strv_free(&apps[0].env);
+    strv_free(&apps[2].env);
+    roll_destroy(roll);
+}
+
+Test(job_plan, a_grid_travels_with_its_fastest_axis_first)
+{
+    char program[] = "x";
+    char *argv[] = {program};
+    struct app_opts app = {.argv = argv, .argc = 1};
+    struct opts o = {.apps = {&app, 1}, .pmi = "none"};
+    cr_assert_eq(grid_parse("tp=2,dp=2", &o.map.grid, NULL), 0);
+    o.map.has_grid = true;
+    o.map.ranks = 4;
+    struct roll *roll = make_roll("10.0.0.1", "10.0.0.2");
+    Muster__Prepare *p = plan(roll, &o);
+    cr_assert_eq(p->n_grid, 3);
+    cr_assert_str_eq(p->grid[0]->name, "TP");
+    cr_assert_str_eq(p->grid[1]->name, "DP");
+    cr_assert_eq(p->grid[1]->size, 2);
+    cr_assert_str_eq(p->grid[2]->name, "PP");
+    cr_assert_eq(p->grid[2]->size, 1);
+    msg_free(p);
     roll_destroy(roll);
 }
 
@@ -123,7 +175,8 @@ Test(job_plan, a_group_is_local_only_when_every_address_is_loopback)
 {
     char program[] = "x";
     char *argv[] = {program, NULL};
-    struct opts o = {.argv = argv, .argc = 1, .pmi = "none"};
+    struct app_opts app = {.argv = argv, .argc = 1};
+    struct opts o = {.apps = {&app, 1}, .pmi = "none"};
     struct roll *roll = make_roll("127.0.0.1", "127.0.0.2");
     Muster__Prepare *p = plan(roll, &o);
     cr_assert(p->loopback);
@@ -143,7 +196,8 @@ Test(job_plan, a_spawned_world_has_its_own_programs_and_numbers)
     char mine[] = "mine", theirs[] = "theirs", env[] = "A=1", dir[] = "/tmp",
          ns[] = "ns";
     char *argv[] = {mine, NULL}, *their_argv[] = {theirs, NULL}, *their_env[] = {env};
-    struct opts o = {.argv = argv, .argc = 1, .pmi = "pmix", .grace_ms = 9};
+    struct app_opts app = {.argv = argv, .argc = 1};
+    struct opts o = {.apps = {&app, 1}, .pmi = "pmix", .grace_ms = 9};
     uint32_t order[] = {0, 1, 2};
     struct map_position positions[] = {{.member = 1, .count = 3, .ranks = order}};
     struct map map = {.positions = positions, .npositions = 1, .ranks = 3, .slots = 4};

@@ -5,7 +5,8 @@
 
 #include "launcher/map.h"
 
-static const struct map_member uneven[] = {{"a", 8}, {"b", 2}, {"c", 4}, {"d", 1}};
+static const struct map_member uneven[] = {
+    {"a", 8, 0}, {"b", 2, 0}, {"c", 4, 0}, {"d", 1, 0}};
 
 static void expect_position(const struct map *m, uint32_t i, uint32_t member,
                             uint32_t first, uint32_t count)
@@ -34,7 +35,7 @@ Test(map, fills_slots_in_order_of_members)
 
 Test(map, members_without_ranks_have_no_position)
 {
-    static const struct map_member members[] = {{"a", 0}, {"b", 2}, {"c", 2}};
+    static const struct map_member members[] = {{"a", 0, 0}, {"b", 2, 0}, {"c", 2, 0}};
     struct map m;
     struct map_request rq = {.ranks = 2};
     cr_assert_eq(map_ranks(members, 3, &rq, &m, NULL), 0);
@@ -76,7 +77,7 @@ Test(map, too_few_slots_name_both_numbers_and_the_option)
 
 Test(map, oversubscribed_ranks_go_round)
 {
-    static const struct map_member members[] = {{"a", 2}, {"b", 0}, {"c", 1}};
+    static const struct map_member members[] = {{"a", 2, 0}, {"b", 0, 0}, {"c", 1, 0}};
     struct map m;
     struct map_request rq = {.ranks = 8, .oversubscribe = true};
     cr_assert_eq(map_ranks(members, 3, &rq, &m, NULL), 0);
@@ -104,7 +105,7 @@ static void expect_members(const struct map_member *members, uint32_t n,
 
 Test(map, by_node_goes_round_the_members)
 {
-    static const struct map_member two_each[] = {{"a", 2}, {"b", 2}, {"c", 2}};
+    static const struct map_member two_each[] = {{"a", 2, 0}, {"b", 2, 0}, {"c", 2, 0}};
     struct map_request rq = {.by_node = true};
     expect_members(two_each, 3, &rq, "abcabc");
     rq.ranks = 4;
@@ -125,14 +126,14 @@ Test(map, by_node_leaves_full_members_out)
     expect_members(uneven, 4, &rq, "abcdab");
     rq.ranks = 9;
     expect_members(uneven, 4, &rq, "abcdabcac");
-    static const struct map_member some[] = {{"a", 0}, {"b", 1}, {"c", 2}};
+    static const struct map_member some[] = {{"a", 0, 0}, {"b", 1, 0}, {"c", 2, 0}};
     rq.ranks = 3;
     expect_members(some, 3, &rq, "bcc");
 }
 
 Test(map, by_node_oversubscribes_members_that_have_slots)
 {
-    static const struct map_member some[] = {{"a", 1}, {"b", 0}, {"c", 2}};
+    static const struct map_member some[] = {{"a", 1, 0}, {"b", 0, 0}, {"c", 2, 0}};
     struct map_request rq = {.by_node = true, .ranks = 5};
     struct map m;
     cr_assert_eq(map_ranks(some, 3, &rq, &m, NULL), -1);
@@ -165,7 +166,7 @@ Test(map, ranks_of_a_position_in_words)
 
 Test(map, a_member_hosts_at_most_65535_ranks)
 {
-    static const struct map_member one[] = {{"a", 1}};
+    static const struct map_member one[] = {{"a", 1, 0}};
     ERR_AUTO err = ERR_INIT;
     struct map m;
     struct map_request rq = {.ranks = 65536, .oversubscribe = true};
@@ -179,7 +180,7 @@ Test(map, a_member_hosts_at_most_65535_ranks)
 
 Test(map, no_slots_and_no_n_is_an_error)
 {
-    static const struct map_member none[] = {{"a", 0}};
+    static const struct map_member none[] = {{"a", 0, 0}};
     ERR_AUTO err = ERR_INIT;
     struct map m;
     struct map_request rq = {0};

@@ -317,9 +317,10 @@ Test(rank_env, a_universe_is_never_smaller_than_the_world)
     cr_assert_str_eq(one(&j, no_base, &out, "OMPI_UNIVERSE_SIZE"), "6");
 }
 
-Test(rank_env, a_program_sets_variables_but_none_of_musters)
+Test(rank_env, a_spawned_program_sets_variables_but_none_of_musters)
 {
     struct job j;
+    Muster__Proc parent = MUSTER__PROC__INIT;
     static const char *const set[] = {"OMPI_PARENT_PORT=port",
                                       "FROM=parent",
                                       "RANK=9",
@@ -332,6 +333,7 @@ Test(rank_env, a_program_sets_variables_but_none_of_musters)
     strv_add(&base, "FROM=image");
     STRV_AUTO out = STRV_INIT;
     make_job(&j, 0);
+    j.prepare.parent = &parent;
     j.app.env = env.v;
     j.app.n_env = env.n;
     rank_env_common(&j.e, &j.app, base.v, &out);
@@ -341,4 +343,100 @@ Test(rank_env, a_program_sets_variables_but_none_of_musters)
     cr_assert_null(strv_getenv(&out, "PMIX_RANK"));
     cr_assert_null(strv_getenv(&out, "JSM_JSRUN_PORT"));
     cr_assert_null(strv_getenv(&out, "OMPI_MCA_btl_vader_backing_directory"));
+}
+
+// "-x A=all -x B=all a : -x B=own -x RANK=9 b": the second program's.
+Test(rank_env, what_the_user_says_for_one_program_goes_before_the_rest)
+{
+    struct job j;
+    char a[] = "A=all", b[] = "B=all", own_b[] = "B=own", rank[] = "RANK=9";
+    char *all[] = {a, b}, *own[] = {own_b, rank};
+    Muster__App first = MUSTER__APP__INIT, *apps[] = {&first, &j.app};
+    STRV_AUTO common = STRV_INIT, of_rank = STRV_INIT, of_first = STRV_INIT;
+    make_job(&j, 1);
+    first.ranks = 1;
+    j.prepare.env = all;
+    j.prepare.n_env = 2;
+    j.app.env = own;
+    j.app.n_env = 2;
+    j.prepare.apps = apps;
+    j.prepare.n_apps = 2;
+    rank_env_common(&j.e, &j.app, no_base, &common);
+    cr_assert_str_eq(strv_getenv(&common, "A"), "all");
+    cr_assert_str_eq(strv_getenv(&common, "B"), "own");
+    cr_assert_str_eq(strv_getenv(&common, "RANK"), "9");
+    rank_env_rank(&j.e, 0, &of_rank);
+    cr_assert_null(strv_getenv(&of_rank, "RANK"));
+    cr_assert_str_eq(strv_getenv(&of_rank, "MUSTER_RANK"), "1");
+    j.e.self = 0;
+    rank_env_rank(&j.e, 0,
+                  &of_first); // the other program's: nothing of it is set there
+    cr_assert_str_eq(strv_getenv(&of_first, "RANK"), "0");
+}
+
+// One rank a position; what a command on its node finds, all of it.
+Test(rank_env, a_command_of_a_node_is_told_nothing_that_its_own_ranks_would_take)
+{
+    struct job j;
+    char addr[] = "10.1.2.4", host[] = "VLLM_HOST_IP={local_addr}",
+         uri[] = "URI=tcp://{leader_addr}:{port}/{node_rank}/{nnodes}";
+    char *env[] = {host, uri};
+    STRV_AUTO out = STRV_INIT, of_rank = STRV_INIT;
+    make_job(&j, 1);
+    for (uint32_t i = 0; i < 3; i++) {
+        j.position[i].n_ranks = 1;
+        j.ranks[i][0] = i;
+    }
+    j.position[1].address = addr;
+    j.prepare.per_node = true;
+    j.prepare.env = env;
+    j.prepare.n_env = 2;
+    rank_env_common(&j.e, &j.app, no_base, &out);
+    rank_env_rank(&j.e, 0, &of_rank);
+    CLEANUP_FREE char *got = text(&out), *got_rank = text(&of_rank);
+    cr_assert_str_eq(got, "MASTER_ADDR=10.1.2.3\n"
+                          "MASTER_PORT=20123\n"
+                          "MUSTER_ATTEMPT=4\n"
+                          "MUSTER_HOST=pod-1\n"
+                          "MUSTER_JOB=train\n"
+                          "MUSTER_LOCAL_SIZE=1\n"
+                          "MUSTER_NNODES=3\n"
+                          "MUSTER_NODE_RANK=1\n"
+                          "MUSTER_RESTART_COUNT=3\n"
+                          "MUSTER_SIZE=3\n"
+                          "NODE_RANK=1\n"
+                          "URI=tcp://10.1.2.3:20123/1/3\n"
+                          "VLLM_HOST_IP=10.1.2.4\n");
+    cr_assert_str_eq(got_rank, "MUSTER_LOCAL_RANK=0\n"
+                               "MUSTER_RANK=1\n");
+}
+
+// Ranks 2, 4 and 5 of tp=2, dp=3, pp=1.
+Test(rank_env, a_grid_gives_each_rank_its_place_on_each_axis)
+{
+    static const char *const want[3][2] = {{"0", "1"}, {"0", "2"}, {"1", "2"}};
+    struct job j;
+    char tp[] = "TP", dp[] = "DP", pp[] = "PP";
+    Muster__Axis axis[3] = {MUSTER__AXIS__INIT, MUSTER__AXIS__INIT, MUSTER__AXIS__INIT};
+    Muster__Axis *grid[] = {&axis[0], &axis[1], &axis[2]};
+    STRV_AUTO common = STRV_INIT;
+    make_job(&j, 2);
+    axis[0].name = tp;
+    axis[0].size = 2;
+    axis[1].name = dp;
+    axis[1].size = 3;
+    axis[2].name = pp;
+    axis[2].size = 1;
+    j.prepare.grid = grid;
+    j.prepare.n_grid = 3;
+    cr_assert_str_eq(one(&j, no_base, &common, "TP_SIZE"), "2");
+    cr_assert_str_eq(strv_getenv(&common, "DP_SIZE"), "3");
+    cr_assert_str_eq(strv_getenv(&common, "PP_SIZE"), "1");
+    for (size_t i = 0; i < 3; i++) {
+        STRV_AUTO out = STRV_INIT;
+        rank_env_rank(&j.e, i, &out);
+        cr_assert_str_eq(strv_getenv(&out, "TP_RANK"), want[i][0]);
+        cr_assert_str_eq(strv_getenv(&out, "DP_RANK"), want[i][1]);
+        cr_assert_str_eq(strv_getenv(&out, "PP_RANK"), "0");
+    }
 }

@@ -121,3 +121,30 @@ Test(record, of_too_many_jobs_those_that_are_done_are_forgotten_first)
     cr_assert_eq(known(r, "job-0"), 2);
     records_destroy(r);
 }
+
+Test(record,
+     an_account_is_of_the_attempt_that_was_written_last_and_makes_it_the_terms_own)
+{
+    struct records *r = records_create();
+    Muster__Account a = MUSTER__ACCOUNT__INIT;
+    grant(r, "job", 1, 'a');
+    come_to(r, "job", 1, 4);
+    a.ran_ms = 7;
+    records_account(r, "job", 1, 3, &a, 2000); // of another attempt
+    records_account(r, "none", 1, 4, &a, 2000);
+    Muster__Record *m = records_read(r, "job", 2000);
+    cr_assert_null(m->progress->account);
+    cr_assert_eq(m->age_ms, 1000);
+    msg_free(m);
+    grant(r, "job", 2, 'b');
+    records_account(r, "job", 1, 4, &a, 2000); // of who commands no more
+    records_account(r, "job", 2, 4, &a, 3000);
+    end(r, "job", 2, 4);
+    m = records_read(r, "job", 3500);
+    cr_assert_eq(m->progress->term, 2);
+    cr_assert_eq(m->progress->account->ran_ms, 7);
+    cr_assert_eq(m->age_ms, 500);
+    cr_assert(m->progress->done);
+    msg_free(m);
+    records_destroy(r);
+}

@@ -85,3 +85,23 @@ Test(spares, it_has_the_slots_that_the_position_needs)
     cr_assert_eq(spares_seat(m, 3, &seat, &needs, 1), 1);
     cr_assert_eq(seat, 0);
 }
+
+Test(spares, a_launcher_that_takes_over_keeps_the_seats_and_fills_what_nobody_had)
+{
+    enum { NOBODY = -1 };
+    static const uint32_t needs[3] = {2, 2, 2};
+    struct spares_member m[5] = {
+        {.slots = 2}, {.slots = 2}, {.slots = 2}, {.slots = 2}};
+    uint32_t seats[3] = {0, 1, 2};
+    const uint32_t moved[3] = {3, (uint32_t)NOBODY, 1};
+    cr_assert(spares_inherit(m, 5, seats, moved, needs, 3));
+    cr_assert_eq(seats[0], 3);
+    cr_assert_eq(seats[1], 0); // its own is taken; the first that is left
+    cr_assert_eq(seats[2], 1);
+    const uint32_t small[3] = {4, 1, 2}; // 4 has no slots: 3 keeps the position
+    cr_assert(spares_inherit(m, 5, seats, small, needs, 3));
+    cr_assert_eq(seats[0], 3);
+    m[0].slots = m[3].slots = 0;
+    cr_assert(!spares_inherit(m, 5, seats, small, needs, 3));
+    cr_assert_eq(seats[0], 3);
+}

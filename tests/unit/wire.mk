@@ -10,6 +10,7 @@ WIRE_TESTS = tests/unit/test_chan \
 	tests/unit/test_link_resume \
 	tests/unit/test_link_state \
 	tests/unit/test_namestore \
+	tests/unit/test_placeholders \
 	tests/unit/test_remote \
 	tests/unit/test_replay \
 	tests/unit/test_roll_msg \
@@ -24,6 +25,8 @@ tests_unit_test_keyring_SOURCES = %D%/test_keyring.c
 tests_unit_test_keyring_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
 tests_unit_test_link_state_SOURCES = %D%/test_link_state.c
 tests_unit_test_link_state_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
+tests_unit_test_placeholders_SOURCES = %D%/test_placeholders.c
+tests_unit_test_placeholders_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
 tests_unit_test_tree_SOURCES = %D%/test_tree.c
 tests_unit_test_tree_LDADD = $(WIRE_LIBS) $(COMMON_LIBS) $(UNIT_LIBS)
 tests_unit_test_roll_msg_SOURCES = %D%/test_roll_msg.c

@@ -1,0 +1,176 @@
+#!/usr/bin/env bats
+# Roles: several programs, each with members, a world, a leader and restarts of its own, that
+# know where the others are.
+
+setup() {
+  load helper
+  load muster
+  cd "$BATS_TEST_TMPDIR" || return
+}
+
+teardown() {
+  [ -n "${BATS_TEST_COMPLETED:-}" ] || tail -n 40 ./*.out || true
+  bed_teardown
+}
+
+here() { run --separate-stderr timeout 60 "$muster" run --pmi none "$@"; }
+
+# roles FILE EXPRESSION: of a role file's `r`, its roles.
+roles() { python3 -c "import json, sys; r = json.load(open(sys.argv[1]))['roles']; print($2)" "$1"; }
+
+# ---- on this machine --------------------------------------------------------------------
+
+@test "each role has a world of its own, and its ranks know the others" {
+  here --tag-output -x A=1 --role prefill -n 2 sh -c 'echo $RANK/$WORLD_SIZE $A $MUSTER_ROLE $MASTER_PORT' \
+    : --role decode -n 1 -x A=2 sh -c 'echo $RANK/$WORLD_SIZE $A $MUSTER_ROLES $MUSTER_ROLE_ADDRS_PREFILL; cp $MUSTER_ROLE_FILE seen'
+  [ "$status" = 0 ]
+  ! grep -v '<stdout>: ' <<<"$output"
+  [ "$(grep -c '^\[prefill\.[01]\]<stdout>: [01]/2 1 prefill [0-9]*$' <<<"$output")" = 2 ]
+  grep -qxF '[decode.0]<stdout>: 0/1 2 prefill,decode 127.0.0.1' <<<"$output"
+  [ "$(roles seen 'sorted(r), r["prefill"]["leader"], len(r["prefill"]["members"])')" = "['decode', 'prefill'] 127.0.0.1 1" ]
+}
+
+@test "what roles cannot have, and roles that are not said right, are one clear error" {
+  here --role a -n 1 true : -n 1 true
+  [ "$status" = 125 ]
+  [ "$stderr" = 'muster run: 1 of 2 programs have a --role: give one to each, or to none' ]
+  here --role a true : --role a true
+  [ "$status" = 125 ]
+  [[ "$stderr" == *'--role a is there twice'* ]]
+  here --role 1st true
+  [ "$status" = 125 ]
+  [[ "$stderr" == *"--role '1st': give a letter, then"* ]]
+  here --restart-scope job true
+  [ "$status" = 125 ]
+  [[ "$stderr" == *'--restart-scope is about roles'* ]]
+  here --restart-scope job --role a true
+  [ "$status" = 125 ]
+  [[ "$stderr" == *'--restart-scope is about restarts: give --on-failure restart'* ]]
+  here --role-signal FOO --role a true
+  [ "$status" = 125 ]
+  [[ "$stderr" == *'--role-signal FOO: give a signal'* ]]
+  here --status 7900 --role a true
+  [ "$status" = 125 ]
+  [[ "$stderr" == *'--status serves one job'* ]]
+  here --host a,b --role a -n 1 true : --role b true
+  [ "$status" = 125 ]
+  [[ "$stderr" == *'give --per-node, --ppn K or --slots K'* ]]
+}
+
+@test "a role that fails ends the run with its code, the others are stopped" {
+  here --role a -n 1 sh -c 'until [ -e up ]; do sleep 0.05; done; exit 3' : --role b -n 1 sh -c 'touch up; exec sleep 4321.5'
+  [ "$status" = 3 ]
+  [[ "$stderr" == *'muster: role a: rank 0 on '*'exit code 3'*'muster: role a ended with exit code 3: the other roles are stopped'* ]]
+  [ -z "$(pgrep -f 'sleep 4321.5')" ]
+  run -127 timeout 60 "$muster" run --role a -n 1 no-such-program : --role b -n 1 sleep 4321.5
+}
+
+# start_sleepers: two roles in the background; sets launcher.
+start_sleepers() {
+  "$muster" run --pmi none --role a -n 1 sh -c "echo up; exec sleep 4$1.5" : --role b -n 1 sh -c "echo up; exec sleep 4$1.5" \
+    >a.out 2>&1 3>&- &
+  launcher=$!
+  wait_for 30 eval '[ "$(grep -c up a.out)" = 2 ]'
+}
+
+@test "SIGTERM stops all roles; without the launcher of all, none stays" {
+  start_sleepers 322
+  kill -TERM "$launcher"
+  ends_within 30 "$launcher"
+  [ "$code" = 143 ]
+  [ -z "$(pgrep -f 'sleep 4322.5')" ]
+  start_sleepers 323
+  kill -KILL "$launcher"
+  wait_for 30 eval '[ -z "$(pgrep -f "sleep 4323.5")" ]'
+  wait "$launcher" || true
+}
+
+@test "--restart-scope: the role alone, or all of them" {
+  local scope
+  for scope in role job; do
+    rm -f up
+    here --on-failure restart --healthy 0 --grace 1 --restart-scope $scope \
+      --role a -n 1 sh -c 'echo a $MUSTER_ATTEMPT; until [ -e up ]; do sleep 0.05; done; [ $MUSTER_ATTEMPT = 2 ] || exit 3; touch end' \
+      : --role b -n 1 sh -c 'echo b $MUSTER_ATTEMPT; touch up
+        until [ -e end ]; do sleep 0.05; done'
+    [ "$status" = 0 ]
+    case $scope in
+      role) [ "$(sort <<<"$output" | paste -sd,)" = 'a 1,a 2,b 1' ] ;;
+      job)
+        [[ "$stderr" == *'role b: warning: attempt 1 failed: role a starts again, and all others with it (--restart-scope job)'* ]]
+        [ "$(grep -c '^a' <<<"$output")" = 2 ]
+        ;;
+    esac
+    rm -f end
+  done
+}
+
+# ---- on pods ----------------------------------------------------------------------------
+
+# What a node of a role runs: it writes down what it was started with, and what the role file
+# says each time that it is signalled.
+make_server() {
+  cat >"$shared/server" <<'END'
+#!/bin/bash
+to=${0%/*}/records/$MUSTER_ROLE.$MUSTER_NODE_RANK
+trap 'cp "$MUSTER_ROLE_FILE" "$to.part"; mv "$to.part" "$to.signalled"' USR1
+cp "$MUSTER_ROLE_FILE" "$to.$MUSTER_ATTEMPT.roles"
+echo "$* $MASTER_PORT $MUSTER_ROLE_ADDRS_PREFILL $MUSTER_ROLE_ADDRS_DECODE" >"$to.part"
+mv "$to.part" "$to.$MUSTER_ATTEMPT"
+until [ -e "${0%/*}/end" ]; do sleep 0.1; done
+END
+  chmod +x "$shared/server"
+}
+
+started() { # ROLE ATTEMPT
+  [ -e "$shared/records/$1.0.$2" ] && [ -e "$shared/records/$1.1.$2" ]
+}
+
+# told ROLE NODE EXPRESSION WANTED: what its role file said with the last signal.
+told() {
+  roles "$shared/records/$1.$2.signalled" "$3" >told.out
+  [ "$(roles "$shared/records/$1.$2.signalled" "$3")" = "$4" ]
+}
+
+@test "prefill and decode on 4 pods: a pod of one is replaced, the other runs on and is told where it is now" {
+  bed_setup
+  shared=$BATS_TEST_TMPDIR/shared
+  mkdir -p "$shared/records"
+  make_server
+  agents_up 5 --share "$shared"
+  "$podbox" exec train-4 timeout 120 "$muster" run --on-failure restart --healthy 0 --grace 1 --pods 'train-[0-3].train' \
+    --per-node --fanout 1 --role-signal USR1 --role prefill -n 2 "$shared/server" '{node_rank}/{nnodes}' '{leader_addr}' '{local_addr}' \
+    : --role decode "$shared/server" '{node_rank}/{nnodes}' '{leader_addr}' '{local_addr}' >roles.out 2>&1 3>&- &
+  job=$!
+  wait_for 60 started prefill 1
+  wait_for 60 started decode 1
+  local i port
+  for i in 0 1 2 3; do ip[i]=$("$podbox" ip "train-$i"); done
+  read -r _ _ _ port _ <"$shared/records/decode.1.1"
+  [ "$(cat "$shared/records/decode.1.1")" = "1/2 ${ip[2]} ${ip[3]} $port ${ip[0]},${ip[1]} ${ip[2]},${ip[3]}" ]
+  [ "$(roles "$shared/records/prefill.0.1.roles" '[m["address"] for m in r["decode"]["members"]]')" = "['${ip[2]}', '${ip[3]}']" ]
+  [ ! -e "$shared/records/prefill.0.signalled" ] # nothing has changed yet
+  # a worker of decode
+  "$podbox" replace train-3
+  "$podbox" exec train-3 -d "$musterd"
+  wait_for 60 started decode 2
+  ip[3]=$("$podbox" ip train-3)
+  for i in 0 1; do
+    wait_for 30 told prefill $i '[m["address"] for m in r["decode"]["members"]]' "['${ip[2]}', '${ip[3]}']"
+    told prefill $i 'r["decode"]["attempt"], r["decode"]["state"], r["prefill"]["attempt"]' "2 running 1"
+  done
+  read -r _ _ _ port _ <"$shared/records/decode.0.2"
+  told prefill 1 'r["decode"]["port"]' "$port"
+  # the leader of prefill
+  "$podbox" replace train-0
+  "$podbox" exec train-0 -d "$musterd"
+  wait_for 60 started prefill 2
+  ip[0]=$("$podbox" ip train-0)
+  wait_for 30 told decode 0 'r["prefill"]["leader"]' "${ip[0]}"
+  grep -q "^0/2 ${ip[0]} ${ip[0]} .* ${ip[0]},${ip[1]} ${ip[2]},${ip[3]}$" "$shared/records/prefill.0.2"
+  [ ! -e "$shared/records/decode.0.3" ]
+  touch "$shared/end"
+  ends_within 60 "$job"
+  [ "$code" = 0 ]
+  wait_for 10 nothing_left 4
+}
