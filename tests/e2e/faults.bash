@@ -39,6 +39,20 @@ in_both_shapes() {
   wait "$star"
 }
 
+# in_a_tree FUNCTION [PODS], in_a_star FUNCTION: in one shape; in both with MUSTER_LONG=1.
+in_a_tree() { one_or_both tree 8 "$@"; }
+in_a_star() { one_or_both star 4 "$@"; }
+
+# one_or_both SHAPE PODS FUNCTION [PODS]
+one_or_both() {
+  if is_long; then
+    in_both_shapes "${@:3}"
+  else
+    echo "# in a $1 alone, and not all faults: MUSTER_LONG=1 strikes the others" >&3
+    one_shape "${@:1:3}"
+  fi
+}
+
 # one_shape SHAPE PODS FUNCTION: the job goes through the function's faults. $prepare, a function: once
 # the bed is there.
 one_shape() {
@@ -55,8 +69,7 @@ one_shape() {
   finish
 }
 
-# long CI LONG: seconds that something lasts; LONG with MUSTER_LONG=1.
-long() { if [ -n "${MUSTER_LONG:-}" ]; then echo "$2"; else echo "$1"; fi; }
+is_long() { [ -n "${MUSTER_LONG:-}" ]; }
 
 # begin SHAPE: a job, all of whose ranks write checkpoints; agents' descriptors are learnt.
 begin() {
@@ -99,15 +112,11 @@ because() {
 }
 
 # finish: the job ends at its next checkpoint, its result is the undisturbed one, and nothing is left;
-# all agents have as many descriptors. That of the leader's pod ends with the job.
+# all agents have as many descriptors.
 finish() {
   stop_job
   end_of_job
   result_right
-  if [ "$setting" = lead ]; then
-    setting=plain
-    start_agent train-0
-  fi
   wait_for "$bound" idle_right
 }
 
@@ -254,7 +263,7 @@ fault_pending_and_stale() {
   "$podbox" replace "${pod_of[$2]}"
   agent_back "$2"
   agents=$(agents_but "$1")
-  sleep "$(long 8 60)" # how long it is so: the stimulus
+  sleep "$(is_long && echo 60 || echo 4)" # how long it is so: the stimulus
   state_is muster
   [ "$(told '"event": *"attempt-failed"' | wc -l)" = 1 ]
   [ "$(agents_but "$1")" = "$agents" ]
