@@ -51,7 +51,7 @@ second_failures() {
 }
 
 @test "an agent is killed in each phase of a restart, and of the next launcher" {
-  in_both_shapes second_failures
+  in_a_tree second_failures
 }
 
 pods_go() {
