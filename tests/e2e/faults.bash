@@ -14,15 +14,17 @@ load ../soak/faults
 faults_setup() {
   bed_setup
   work=$BATS_TEST_TMPDIR bound=60 pause_ms=20
+  beds=$PODBOX_BED logs=$work
 }
 
 faults_teardown() {
-  local shape bed=${PODBOX_BED%-tree} logs=${work%/tree}
+  local shape
+  [ -n "${beds:-}" ] || return 0
   [ -z "${star:-}" ] || gone "$star" || kill "$star"
   for shape in star tree; do
     [ -n "${BATS_TEST_COMPLETED:-}" ] ||
       tail -n 20 "$logs/$shape.log" "$logs/$shape"/{out,err,ckpt/events} 2>/dev/null || :
-    PODBOX_BED=$bed-$shape
+    PODBOX_BED=$beds-$shape
     bed_teardown
   done
 }
