@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -135,6 +136,20 @@ static const char *find_run_dir(const struct musterd *d, struct err *err)
     return NULL;
 }
 
+// Whether this pod is the one that leads, of all that have the same command.
+static bool leads(const struct musterd *d)
+{
+    char host[HOST_NAME_MAX + 1] = "";
+    if (!d->opts.lead || d->opts.lead_pod == NULL)
+        return d->opts.lead;
+    gethostname(host, sizeof host - 1);
+    if (strcmp(host, d->opts.lead_pod) == 0)
+        return true;
+    dprintf(2, "musterd: pod %s waits for the launcher of %s (--lead)\n", host,
+            d->opts.lead_pod);
+    return false;
+}
+
 static int start(struct musterd *d, struct err *err)
 {
     const char *shared = find_run_dir(d, err);
@@ -170,7 +185,7 @@ static int start(struct musterd *d, struct err *err)
                              .argv = d->opts.launcher,
                              .done = on_lead_over,
                              .arg = d};
-    if (d->opts.lead)
+    if (leads(d))
         d->lead = lead_create(&lead);
     return 0;
 }

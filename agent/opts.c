@@ -22,8 +22,9 @@ static const struct argp_option options[] = {
      "With --stdio: say first where the frames begin; shells may print before", 0},
     {"no-standby", KEY_NO_STANDBY, NULL, 0,
      "Keep no PMIx server ready: saves memory, launches take longer", 0},
-    {"lead", KEY_LEAD, NULL, 0,
-     "Start the launcher (the command behind --), see it through, end with its code",
+    {"lead", KEY_LEAD, "POD", OPTION_ARG_OPTIONAL,
+     "Start the launcher (the command behind --), see it through, end with its code; "
+     "with =POD only in the pod that has this host name",
      0},
     {"run-dir", KEY_RUN_DIR, "DIR", 0,
      "Leave the launcher's roll there for a muster-sidecar (default: /run/muster, "
@@ -124,7 +125,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_RUN_DIR: o->run_dir = arg; return 0;
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->files; return 0;
     case 'v': o->verbose = true; return 0;
-    case KEY_LEAD: o->lead = true; return 0;
+    case KEY_LEAD:
+        o->lead = true;
+        o->lead_pod = arg;
+        if (arg != NULL && arg[0] == '\0')
+            argp_error(state, "--lead=: which pod? give its host name, as train-0");
+        return 0;
     case ARGP_KEY_ARGS: o->launcher = state->argv + state->next; return 0;
     case ARGP_KEY_END: check(state, o); return 0;
     default: return ARGP_ERR_UNKNOWN;

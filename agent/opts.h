@@ -13,8 +13,9 @@ struct agent_opts {
     struct sockaddr_storage addr;
     socklen_t addr_len;
     bool lead;
-    char **launcher;     // --lead: its command, NULL-terminated; borrowed from argv
-    const char *run_dir; // NULL: the default, where it is there
+    const char *lead_pod; // the one that leads; NULL: this one
+    char **launcher;      // --lead: its command, NULL-terminated; borrowed from argv
+    const char *run_dir;  // NULL: the default, where it is there
     struct write_opts files;
     bool stdio, announce, no_standby, verbose;
 };

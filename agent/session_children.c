@@ -51,6 +51,7 @@ static void child_lost(struct session *s, uint32_t vertex, const struct err *why
     m.code = why->code > 0 ? (uint32_t)why->code : 0;
     m.gone = why->kind != NULL && strcmp(why->kind, "GONE") == 0;
     m.silent_ms = attached ? branch_silent_ms(s->branch, vertex) : 0;
+    m.hung_up = attached && branch_hung_up(s->branch, vertex);
     up_msg(s, FRAME_LOST, s->vertex, &m.base);
 }
 

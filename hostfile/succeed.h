@@ -3,8 +3,8 @@
 // What is sure comes first. An entry stands for the member of its name; else for the
 // member of its address. What is left over is guessed, and only where nothing else can
 // be had: members known by an address alone whose agents are gone are vacant, and new
-// entries fill them in the order of the list. Agents say who they are: that overrides a
-// guess (succeed_greet).
+// entries fill them in the order of the list. Who guessed wrongly is told by the agents' own
+// hostnames, once they greet: that is for the caller.
 //
 //  what the list has                  what becomes of it
 //  a name with another address        MOVED; the index stays
@@ -36,12 +36,10 @@
 
 // A member as its job knows it; all borrowed.
 struct succeed_member {
-    const char *name;           // a literal: known by its address alone
-    const char *address;        // literal, "" while it has none
-    int port;                   // <= 0: MEMBERS_DEFAULT_PORT
-    bool live;                  // its agent is attached, at that address
-    const uint8_t *incarnation; // ROLL_INCARNATION_BYTES of its last greeting, or NULL
-    const char *hostname;       // of its last greeting; NULL or "": none
+    const char *name;    // a literal: known by its address alone
+    const char *address; // literal, "" while it has none
+    int port;            // <= 0: MEMBERS_DEFAULT_PORT
+    bool live;           // its agent is attached, at that address
 };
 
 enum succeed_cause {
@@ -49,7 +47,6 @@ enum succeed_cause {
     SUCCEED_NAMED,  // its address has a name now
     SUCCEED_FILLED, // a new entry took the vacant place: a guess
     SUCCEED_ROBBED, // its address is another member's now
-    SUCCEED_PROVED, // an agent said who it is
 };
 
 // What a member is called and where it is from now on.
@@ -83,22 +80,6 @@ struct succeed {
 void succeed_plan(const struct succeed_member *v, size_t n, const struct members *list,
                   struct succeed *out);
 void succeed_free(struct succeed *s);
-
-enum succeed_identity {
-    SUCCEED_ITSELF, // nothing speaks against it
-    SUCCEED_OTHER,  // it is another member, whose agent is gone
-    SUCCEED_TWIN,   // the same agent is attached as another member: refuse it
-};
-
-// An agent greets where member `at` was looked for. An incarnation seen before proves
-// who it is; a hostname does when exactly one member, now without agent, had it and `at`
-// had another (or none). *who is the member that it is. For SUCCEED_OTHER change[0] is
-// that member, at the place that answered, and change[1] is `at`: with the other's place
-// when both are known by addresses alone (two guesses were crossed), else without
-// address, to be asked for again.
-enum succeed_identity succeed_greet(const struct succeed_member *v, size_t n, size_t at,
-                                    const uint8_t *incarnation, const char *hostname,
-                                    size_t *who, struct succeed_change change[2]);
 
 // The name for texts and events: "moved", ...
 const char *succeed_cause_name(enum succeed_cause cause);

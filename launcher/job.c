@@ -64,6 +64,7 @@ static void enter_prepare(struct job *j)
     job_wait_begin(j);
     if (again)
         job_muster_next(j);
+    job_spares_seated(j);
     j->at->prepare =
         job_plan_prepare(j->roll, &j->map, j->opts, j->at->nspace, j->reason);
     j->at->prepare->progress = job_record_progress(j);

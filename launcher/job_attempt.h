@@ -38,6 +38,7 @@ struct job_seat {
     bool leaves;       // its agent ends, or the next attempt does without it
     bool replaced;     // by an operator: this agent is not taken again
     bool moved;        // it was lost, and has another address since
+    bool hung_up;      // when it was lost, its end of the connection was closed
     bool fetched;      // it is this machine, and another agent was started here
     uint64_t fence_ms; // until then ranks may still run there; 0: they do not
     bool back; // the agent that was lost is here again: its READY says that they do not

@@ -206,24 +206,18 @@ static void tell_loss(struct job *j, uint32_t member, const char *why)
                  : "");
 }
 
-// A link ended: that of the vertex `top`.
-struct loss {
-    uint32_t top;
-    const char *why;
-    bool gone;
-    uint64_t heard_ms;
-};
-
 // The vertex itself, or one that is only below it.
-static void lose_one(struct job *j, uint32_t vertex, const struct loss *l)
+static void lose_one(struct job *j, uint32_t vertex, uint32_t top,
+                     const struct job_loss *l)
 {
     struct group_member *m = group_at(&j->group, vertex);
     const char *why = l->why;
-    bool blamed = vertex == l->top;
+    bool blamed = vertex == top;
     struct job_seat *seat = job_seat(j, vertex);
     if (!group_happens(m, GROUP_EV_LOST))
         return;
     group_set_why(m, why);
+    seat->hung_up = blamed && l->hung_up;
     if (blamed)
         job_spares_lost(j, vertex - 1, why);
     job_claim_lost(j, vertex);
@@ -240,22 +234,20 @@ static void lose_one(struct job *j, uint32_t vertex, const struct loss *l)
     if (seat->hosts && !seat->stopped) {
         // READY says that no rank of before is there, and without GO there is none since.
         if ((j->at->went || !seat->ready) && !(l->gone && blamed))
-            job_return_fence(j, vertex, l->top, l->heard_ms);
+            job_return_fence(j, vertex, top, loop_now_ms() - l->silent_ms);
         seat->stopped = true;
         if (++j->at->stopped == j->at->hosts)
             job_stopped(j);
     }
 }
 
-void job_member_lost(struct job *j, uint32_t vertex, const char *why, bool gone,
-                     uint64_t silent_ms)
+void job_member_lost(struct job *j, uint32_t vertex, const struct job_loss *loss)
 {
     if (j->state < JOB_CLOSE && group_at(&j->group, vertex)->state == GROUP_ATTACHED)
-        job_stats_heard(j->stats, JOB_STATS_LOSS, silent_ms);
-    const struct loss l = {vertex, why, gone, loop_now_ms() - silent_ms};
+        job_stats_heard(j->stats, JOB_STATS_LOSS, loss->silent_ms);
     for (uint32_t v = 1; v <= j->group.n; v++) // the vertex itself comes first
         if (tree_contains(&j->tree, vertex, v))
-            lose_one(j, v, &l);
+            lose_one(j, v, vertex, loss);
     job_roll_lost(j);
     job_return_want(j, vertex);
     if (branch_attached(j->branch) == 0)
@@ -324,9 +316,13 @@ static void on_missing(void *arg, uint32_t vertex, const struct err *why, bool f
 static void on_lost(void *arg, uint32_t vertex, const struct err *why)
 {
     struct job *j = arg;
-    job_member_lost(j, vertex, err_text(why),
-                    why->kind != NULL && strcmp(why->kind, "GONE") == 0,
-                    branch_silent_ms(j->branch, vertex));
+    const struct job_loss loss = {
+        .why = err_text(why),
+        .gone = why->kind != NULL && strcmp(why->kind, "GONE") == 0,
+        .hung_up = branch_hung_up(j->branch, vertex),
+        .silent_ms = branch_silent_ms(j->branch, vertex),
+    };
+    job_member_lost(j, vertex, &loss);
 }
 
 // A member whose link is reset may come back: the user hears of it only in the events.

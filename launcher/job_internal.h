@@ -140,10 +140,15 @@ void job_connect_start(struct job *j);
 void job_connected(struct job *j);
 // Go on to CLAIM without those that are not here: they are dialed as if they had been lost.
 void job_connect_late(struct job *j, const Muster__Progress *known);
-// gone: its agent has surely ended, and its ranks with it.
-// silent_ms: for how long it had said nothing.
-void job_member_lost(struct job *j, uint32_t vertex, const char *why, bool gone,
-                     uint64_t silent_ms);
+// How a link ended: that to the agent at a vertex.
+struct job_loss {
+    const char *why;
+    bool gone;          // the agent has surely ended, and its ranks with it
+    bool hung_up;       // its end of the connection was closed, as when it ends
+    uint64_t silent_ms; // for how long it had said nothing
+};
+
+void job_member_lost(struct job *j, uint32_t vertex, const struct job_loss *loss);
 // code: exit code that the reason stands for, 0: Muster's own.
 void job_member_missing(struct job *j, uint32_t vertex, const char *why, int code,
                         bool final);
@@ -254,8 +259,10 @@ void job_spares_absent(struct job *j, uint32_t member);
 void job_spares_inherit(struct job *j, const uint32_t *found);
 // The member of each position in the next attempt; returns how many are still vacant.
 uint32_t job_spares_plan(const struct job *j, uint32_t *seats);
-// Map and roll become so.
+// Map and roll become so; pods known by addresses alone that crossed go back to where they were.
 void job_spares_take(struct job *j);
+// An attempt has its positions: its pods are known again.
+void job_spares_seated(struct job *j);
 
 // job_roles.c: this job as one role of several.
 void job_roles_create(struct job *j);

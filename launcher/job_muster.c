@@ -248,6 +248,8 @@ void job_muster_next(struct job *j)
         j->at->seats[i].leaves = before->seats[i].leaves;
         j->at->seats[i].fence_ms = before->seats[i].fence_ms; // GO waits for it
         j->at->seats[i].back = before->seats[i].back;
+        j->at->seats[i].moved = before->seats[i].moved; // while the fence counts
+        j->at->seats[i].hung_up = before->seats[i].hung_up;
     }
     job_attempt_destroy(before);
     j->run_ms = 0;

@@ -127,15 +127,17 @@ void job_member_moved(struct job *j, uint32_t member)
 }
 
 // Can the agent that was lost not run any more, now that another one has come? At its address
-// it can not (but sshd's agents are not alone there). Nor where its name has another address:
-// Kubernetes replaces a pod that it cannot ask in minutes only, and the fence is shorter.
-// An address that a file puts in the place of another says nothing.
+// it can not (but sshd's agents are not alone there). Nor where its stream ended and its name has
+// another address: a pod was deleted. Not after silence: Jobs replace a pod that still ends, and
+// so does who deletes one by force, while a node that is cut off runs it. An address that a file
+// puts in the place of another says nothing.
 static bool has_ended(const struct job *j, uint32_t vertex)
 {
     struct sockaddr_storage unused;
     const char *name = j->roll->members[vertex - 1].name;
     bool is_address = hostname_literal(name, strlen(name), &unused);
-    return j->via == NULL && !(job_seat(j, vertex)->moved && is_address);
+    const struct job_seat *seat = job_seat(j, vertex);
+    return j->via == NULL && (!seat->moved || (seat->hung_up && !is_address));
 }
 
 // What its ranks do not need it for, its children's ranks and spawned worlds may.

@@ -86,13 +86,10 @@ static struct succeed_member *known_members(const struct job *j)
     struct succeed_member *v = xcalloc(j->roll->nmembers, sizeof *v);
     for (uint32_t i = 0; i < j->roll->nmembers; i++) {
         const struct roll_member *m = &j->roll->members[i];
-        v[i] =
-            (struct succeed_member){.name = m->name,
-                                    .address = m->address,
-                                    .port = m->port,
-                                    .live = is_live(j, i),
-                                    .incarnation = m->present ? m->incarnation : NULL,
-                                    .hostname = m->hostname};
+        v[i] = (struct succeed_member){.name = m->name,
+                                       .address = m->address,
+                                       .port = m->port,
+                                       .live = is_live(j, i)};
     }
     return v;
 }

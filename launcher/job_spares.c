@@ -3,7 +3,8 @@
 // The seats are planned anew each time that MUSTER looks whether it is over (spares.h) and
 // changed once, when it is: a plan that leaves positions vacant moves nobody. A member that
 // was lost has left its position, even if it is back before the next attempt: whether a spare
-// takes over does not hang on who is faster.
+// takes over does not hang on who is faster. Members of a list of addresses are told apart by
+// their agents' hostnames, once these are there.
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
+#include "hostfile/hostname.h"
 #include "launcher/job_internal.h"
 #include "launcher/replace_hook.h"
 #include "launcher/spares.h"
@@ -26,6 +28,8 @@ struct standing {
 
 struct job_spares {
     struct standing *v; // NULL before connect
+    char **called;      // hostname of each position in the attempt before; NULL: none
+    uint32_t ncalled;
     struct replace_hook *hook;
 };
 
@@ -77,6 +81,25 @@ void job_spares_start(struct job *j)
     j->spares->v = xcalloc(j->group.n, sizeof *j->spares->v);
 }
 
+static void forget_names(struct job_spares *s)
+{
+    for (uint32_t p = 0; p < s->ncalled; p++)
+        free(s->called[p]);
+    free(STEAL(s->called));
+    s->ncalled = 0;
+}
+
+void job_spares_seated(struct job *j)
+{
+    struct job_spares *s = j->spares;
+    uint32_t n = j->map.npositions;
+    forget_names(s);
+    s->called = xcalloc(n, sizeof *s->called);
+    for (uint32_t p = 0; p < n; p++)
+        s->called[s->ncalled++] =
+            xstrdup(j->roll->members[j->map.positions[p].member].hostname);
+}
+
 void job_spares_destroy(struct job *j)
 {
     if (j->spares == NULL)
@@ -84,6 +107,7 @@ void job_spares_destroy(struct job *j)
     replace_hook_destroy(j->spares->hook);
     for (uint32_t i = 0; j->spares->v != NULL && i < j->group.n; i++)
         free(j->spares->v[i].why);
+    forget_names(j->spares);
     free(j->spares->v);
     free(j->spares);
     j->spares = NULL;
@@ -189,6 +213,12 @@ static bool has_failed(const struct job *j, uint32_t member)
 
 // ---- who follows ----------------------------------------------------------------
 
+static bool is_literal(const char *name)
+{
+    struct sockaddr_storage unused;
+    return hostname_literal(name, strlen(name), &unused);
+}
+
 static struct spares_member *list_members(const struct job *j)
 {
     struct spares_member *m = xcalloc(j->group.n, sizeof *m);
@@ -197,6 +227,8 @@ static struct spares_member *list_members(const struct job *j)
             j->group.v[i].state == GROUP_ATTACHED && !job_seat(j, i + 1)->leaves;
         m[i].failed = has_failed(j, i);
         m[i].slots = j->opts->map.oversubscribe ? UINT32_MAX : job_slots(j, i);
+        if (m[i].there && is_literal(j->roll->members[i].name))
+            m[i].hostname = j->roll->members[i].hostname;
     }
     return m;
 }
@@ -233,12 +265,13 @@ void job_spares_inherit(struct job *j, const uint32_t *found)
         j->map.positions[p].member = seats[p];
 }
 
-static void tell(const struct job *j, uint32_t position, uint32_t from, uint32_t to)
+static void tell(const struct job *j, uint32_t position, uint32_t from, uint32_t to,
+                 const char *what)
 {
     CLEANUP_FREE char *before = group_member_text(&j->group.v[from]);
     CLEANUP_FREE char *after = group_member_text(&j->group.v[to]);
     CLEANUP_FREE char *ranks = map_ranks_text(&j->map.positions[position]);
-    log_warn(j->conf.log, "%s: from member %s to the spare %s", ranks, before, after);
+    log_warn(j->conf.log, "%s: from member %s to %s %s", ranks, before, what, after);
     events_write(j->conf.events, "seat",
                  jsonpack("{s:i, s:i, s:s, s:s}", "attempt", (int)j->at->number + 1,
                           "position", (int)position, "was",
@@ -246,17 +279,34 @@ static void tell(const struct job *j, uint32_t position, uint32_t from, uint32_t
                           j->group.v[to].member->name));
 }
 
+static void recognize(const struct job *j, uint32_t *seats)
+{
+    uint32_t n = j->map.npositions;
+    CLEANUP_FREE struct spares_member *m = list_members(j);
+    CLEANUP_FREE uint32_t *now = xcalloc(n, sizeof *now);
+    CLEANUP_FREE uint32_t *needs = xcalloc(n, sizeof *needs);
+    CLEANUP_FREE const char **called = xcalloc(n, sizeof *called);
+    list_seats(j, now, needs);
+    for (uint32_t p = 0; p < n && p < j->spares->ncalled; p++)
+        called[p] = j->spares->called[p][0] != '\0' ? j->spares->called[p] : NULL;
+    spares_recognize(m, seats, called, needs, n);
+}
+
 void job_spares_take(struct job *j)
 {
     CLEANUP_FREE uint32_t *seats = xcalloc(j->map.npositions, sizeof *seats);
+    CLEANUP_FREE bool *seated = xcalloc(j->group.n, sizeof *seated);
     ERR_AUTO err = ERR_INIT;
     bool changed = false;
     job_spares_plan(j, seats);
+    recognize(j, seats);
+    for (uint32_t p = 0; p < j->map.npositions; p++)
+        seated[j->map.positions[p].member] = true;
     for (uint32_t p = 0; p < j->map.npositions; p++) {
         uint32_t from = j->map.positions[p].member;
         if (seats[p] == from)
             continue;
-        tell(j, p, from, seats[p]);
+        tell(j, p, from, seats[p], seated[seats[p]] ? "its pod, now at" : "the spare");
         j->map.positions[p].member = seats[p];
         changed = true;
     }

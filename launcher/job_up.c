@@ -274,8 +274,9 @@ static void on_lost_below(struct job *j, const struct frame *f)
     Muster__Lost *m = msg_unpack(f, &muster__lost__descriptor, NULL);
     if (m != NULL && m->vertex > f->src && m->vertex <= j->group.n &&
         tree_contains(&j->tree, f->src, m->vertex)) {
+        const struct job_loss loss = {m->why, m->gone, m->hung_up, m->silent_ms};
         if (m->was_attached)
-            job_member_lost(j, m->vertex, m->why, m->gone, m->silent_ms);
+            job_member_lost(j, m->vertex, &loss);
         else
             job_member_missing(j, m->vertex, m->why, m->code < 256 ? (int)m->code : 0,
                                m->final);

@@ -51,6 +51,44 @@ uint32_t spares_seat(const struct spares_member *m, uint32_t n, uint32_t *seats,
     return vacant;
 }
 
+// The one position that was called so; npositions: none, or several.
+static uint32_t find_called(const char *const *called, uint32_t npositions,
+                            const char *hostname)
+{
+    uint32_t found = npositions;
+    for (uint32_t p = 0; p < npositions; p++) {
+        if (called[p] == NULL || strcmp(called[p], hostname) != 0)
+            continue;
+        if (found < npositions)
+            return npositions;
+        found = p;
+    }
+    return found;
+}
+
+static bool is_at_home(const struct spares_member *m, const char *called)
+{
+    return m->hostname == NULL || called == NULL || strcmp(m->hostname, called) == 0;
+}
+
+void spares_recognize(const struct spares_member *m, uint32_t *seats,
+                      const char *const *called, const uint32_t *needs,
+                      uint32_t npositions)
+{
+    for (uint32_t p = 0; p < npositions; p++) {
+        // Each change brings a pod home, which is not moved again.
+        while (!is_at_home(&m[seats[p]], called[p])) {
+            uint32_t was = seats[p];
+            uint32_t q = find_called(called, npositions, m[was].hostname);
+            if (q == npositions || is_at_home(&m[seats[q]], called[q]) ||
+                m[was].slots < needs[q] || m[seats[q]].slots < needs[p])
+                break;
+            seats[p] = seats[q];
+            seats[q] = was;
+        }
+    }
+}
+
 // The first member that is left, `first` before all.
 static uint32_t find_free(const struct table *t, uint32_t first, uint32_t need)
 {

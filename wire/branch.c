@@ -26,6 +26,7 @@ struct child {
     uint32_t backoff_ms;
     unsigned tries;
     uint64_t silent_ms; // lost: before that
+    bool hung_up;       // lost: so
     bool lost;          // once, or given up
     bool again;         // branch_redial after that: no failure is the last
 };
@@ -197,6 +198,7 @@ static void on_down(void *arg, const struct err *why)
     ERR_AUTO text = ERR_INIT;
     err_copy(&text, why);
     c->silent_ms = link_silent_ms(c->link);
+    c->hung_up = link_hung_up(c->link);
     link_destroy(c->link);
     c->link = NULL;
     if (was == CHILD_DIALING) {
@@ -414,6 +416,11 @@ void branch_close(struct branch *b)
 uint64_t branch_silent_ms(const struct branch *b, uint32_t vertex)
 {
     return b->children[vertex - b->first].silent_ms;
+}
+
+bool branch_hung_up(const struct branch *b, uint32_t vertex)
+{
+    return b->children[vertex - b->first].hung_up;
 }
 
 uint32_t branch_attached(const struct branch *b)

@@ -69,6 +69,8 @@ int branch_send_msg(struct branch *b, const struct frame *f,
 void branch_close(struct branch *b);
 // Inside lost(): for how long the child had said nothing (link_silent_ms).
 uint64_t branch_silent_ms(const struct branch *b, uint32_t vertex);
+// Inside lost(): was its end of the connection closed (link_hung_up)?
+bool branch_hung_up(const struct branch *b, uint32_t vertex);
 // Children that are attached (also while they close).
 uint32_t branch_attached(const struct branch *b);
 void branch_destroy(struct branch *b); // NULL-safe; also from inside a callback

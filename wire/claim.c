@@ -60,7 +60,8 @@ static void forget_told(struct claim *c, uint32_t from, uint32_t to)
         msg_free(c->told[i].progress);
         free(c->told[i].seats);
     }
-    memmove(&c->told[from], &c->told[to], (c->ntold - to) * sizeof *c->told);
+    if (to < c->ntold)
+        memmove(&c->told[from], &c->told[to], (c->ntold - to) * sizeof *c->told);
     c->ntold -= to - from;
 }
 

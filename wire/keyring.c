@@ -103,6 +103,8 @@ static int check_mode(const struct source *s, const char *name, const struct sta
     if ((mode & 077) == 0)
         return 0;
     if (fstatvfs(s->fd, &fs) == 0 && (fs.f_flag & ST_RDONLY) != 0) {
+        if ((mode & 037) == 0)
+            return 0; // what kubelet makes of defaultMode 0400 for a pod with an fsGroup
         log_warn(s->log,
                  "key file %s/%s: mode %04o lets group or others read the private key; "
                  "the mount is read-only, so it is used: set defaultMode: 0400 in the "

@@ -156,6 +156,8 @@ uint64_t link_away_ms(const struct link *l);
 // BROKEN since the peer's end was closed (its program ended, as a rule), or fell silent; not
 // reset by somebody in between?
 bool link_seems_gone(const struct link *l);
+// BROKEN, or DOWN from there, since the peer's end was closed (its program ended, as a rule)?
+bool link_hung_up(const struct link *l);
 // For how long no byte has come, as far as heartbeats tell it (not finer than a tick of them);
 // 0: it never was UP.
 uint64_t link_silent_ms(const struct link *l);

@@ -175,6 +175,11 @@ bool link_seems_gone(const struct link *l)
            (l->hung_up || strcmp(l->lost.kind, "SILENT") == 0);
 }
 
+bool link_hung_up(const struct link *l)
+{
+    return l->hung_up;
+}
+
 // ---- a connection that goes on with a link ----------------------------------
 
 void link_core_set_heir(struct link *l, struct link *heir, uint32_t round)

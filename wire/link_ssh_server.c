@@ -250,10 +250,19 @@ static void pending_frame(void *arg, const struct frame *f)
 {
 }
 
+// Who connects and says nothing is a probe of kubelet's, every few seconds for ever.
+static bool said_nothing(const struct peer *p)
+{
+    return p->stage == STAGE_KEX && ssh_get_clientbanner(p->ssh->session) == NULL;
+}
+
 static void pending_down(void *arg, const struct err *why)
 {
     struct peer *p = arg;
-    if (p->server != NULL && p->shells.asked > 0)
+    if (p->server != NULL && said_nothing(p))
+        log_debug(p->server->conf.log, "link %s: went without a word",
+                  link_peer_text(p->link));
+    else if (p->server != NULL && p->shells.asked > 0)
         log_info(p->server->conf.log, "ssh client %s went after %u commands",
                  link_peer_text(p->link), p->shells.asked);
     else if (p->server != NULL)

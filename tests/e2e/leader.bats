@@ -231,6 +231,19 @@ halves() {
   [[ $output == *"--job 'a b': give 1 to 128"* ]]
   "$muster" keygen "$BATS_TEST_TMPDIR/key" >/dev/null
   run -7 timeout 20 "$musterd" --key "$BATS_TEST_TMPDIR/key" --listen 127.0.0.1:0 --lead -- sh -c 'exit 7'
+  run -7 timeout 20 "$musterd" --key "$BATS_TEST_TMPDIR/key" --listen 127.0.0.1:0 \
+    --lead="$(uname -n)" -- sh -c 'exit 7'
+  run -125 timeout 20 "$musterd" --lead= -- "$muster" run true
+  [[ $output == *'--lead=: which pod?'* ]]
   run -127 timeout 20 "$musterd" --key "$BATS_TEST_TMPDIR/key" --listen 127.0.0.1:0 --lead -- /no/such/muster
   [[ $output == *'cannot start /no/such/muster'* ]]
+}
+
+@test "musterd --lead=POD: one command for all pods, and only that pod leads" {
+  pods_up 2
+  "$podbox" exec train-1 -d "$musterd" --lead=train-0 -- "$muster" run --pods 'train-[0-1].train' true
+  run -0 lead timeout 60 "$musterd" --lead=train-0 -- "$muster" run --pods 'train-[0-1].train' \
+    --slots 1 --pmi none sh -c 'echo "at $MUSTER_HOST"'
+  [ "$(grep -c '^at ' <<<"$output")" = 2 ]
+  wait_for 5 grep -q 'pod train-1 waits for the launcher of train-0' "/run/podbox/$PODBOX_BED/pods/train-1/log"
 }

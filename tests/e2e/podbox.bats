@@ -476,3 +476,18 @@ not_in_pod() {
     run -2 pb up 2 --root "train-7=$image"
     [[ "$output" == *"no pod 'train-7'"* ]]
 }
+
+@test "run: a further container has the pod's network and hosts file, and files and a user of its own" {
+  pb up 1 --name train
+  local dir=$BATS_TEST_TMPDIR/shared
+  mkdir -m 777 "$dir"
+  run -3 pb run train-0 --user 1234:1234 --read-only --no-new-privs --mount "share:$dir:/data" \
+    --env A=b sh -c 'touch /data/seen; touch /x /tmp/x /run/x && exit 9; grep -q "train-0$" /etc/hosts || exit 8
+      grep -q "^NoNewPrivs:.1" /proc/self/status || exit 7; echo "$(id -u) $A $$ $(hostname -i)"; exit 3'
+  echo "$output"
+  [ "$(tail -1 <<<"$output")" = "1234 b 1 $(pb ip train-0)" ]
+  [ "$(grep -c 'Read-only file system' <<<"$output")" = 3 ]
+  [ -e "$dir/seen" ]
+  run -127 pb run train-0 /no/such
+  [[ "$output" == *"container of pod train-0: "*/no/such* ]]
+}

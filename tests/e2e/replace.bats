@@ -245,10 +245,3 @@ hook_fails() {
     resourceNames: [muster-hostfile]
     verbs: [get, patch]' ]
 }
-
-@test "kustomize builds the manifests" {
-  command -v kubectl >/dev/null || skip "kubectl is missing"
-  run timeout 60 kubectl kustomize "$BATS_TEST_DIRNAME/../../contrib/k8s"
-  [ "$status" = 0 ]
-  [ "$(grep -c '^kind: ' <<<"$output")" = 3 ]
-}

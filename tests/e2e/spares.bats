@@ -122,3 +122,25 @@ attached() { [ "$(lead grep '"attached"' /tmp/events | grep -c "\"$1.train\"")" 
   refused '--spares 3 of --members 3: none is left' --dns train --members 3 --spares 3
   refused '--replace-hook ./no/such' --host a:2,b:2 --replace-hook ./no/such
 }
+
+@test "two pods of a hostfile of addresses are replaced, listed crosswise: each goes on where it was" {
+  pods_up 4
+  for i in 0 1 2 3; do agent "train-$i"; done
+  hostfile_of 4 2
+  lead timeout 100 "$muster" run --on-failure restart --healthy 0 --grace 1 --orphan-grace 2 --link-grace 1 \
+    --hostfile /etc/muster/group/hostfile --ppn 1 --events /tmp/events bash -c "$ranks_say" >"$out" 2>&1 3>&- &
+  job=$!
+  at 1 train-0 train-1 train-2 train-3
+  "$podbox" replace train-1
+  "$podbox" replace train-2
+  for i in 0 2 1 3; do echo "$("$podbox" ip "train-$i") slots=2"; done >"$BATS_TEST_TMPDIR/cm/hostfile"
+  "$podbox" volume put group "$BATS_TEST_TMPDIR/cm" >/dev/null
+  agent train-1
+  agent train-2
+  at 2 train-0 train-1 train-2 train-3
+  seated train-0 train-1 train-2 train-3
+  for i in 0 1 2 3; do "$podbox" exec "train-$i" sh -c 'echo 2 >/tmp/last'; done
+  ends_within 20 "$job"
+  [ "$code" = 0 ]
+  grep -q "rank 1: from member .* to its pod, now at $("$podbox" ip train-1)" "$out"
+}

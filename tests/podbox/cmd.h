@@ -9,6 +9,7 @@ typedef int (*cmd_fn)(const char *bed, int argc, char **argv, struct err *err);
 
 int cmd_up(const char *bed, int argc, char **argv, struct err *err);
 int cmd_down(const char *bed, int argc, char **argv, struct err *err);
+int cmd_run(const char *bed, int argc, char **argv, struct err *err);
 int cmd_exec(const char *bed, int argc, char **argv, struct err *err);
 int cmd_ready(const char *bed, int argc, char **argv, struct err *err); // and unready
 int cmd_show(const char *bed, int argc, char **argv, struct err *err); // ip pid ps logs

@@ -18,6 +18,7 @@
 #include "tests/podbox/caps.h"
 #include "tests/podbox/cgroup.h"
 #include "tests/podbox/cmd.h"
+#include "tests/podbox/follow.h"
 
 struct job {
     const struct bed *bed;
@@ -137,40 +138,15 @@ static int read_report(int fd, struct err *err)
     return -1;
 }
 
-// Pass signals on until the child ends. Those of our terminal reach it by themselves
-// when it shares our session.
-static int follow(const struct job *job, pid_t pid, const sigset_t *set)
-{
-    int status = 0;
-    while (waitpid(pid, &status, WNOHANG) == 0) {
-        siginfo_t info;
-        int sig = sigwaitinfo(set, &info);
-        if (sig > 0 && sig != SIGCHLD && (job->own_session || info.si_code <= 0))
-            kill(pid, sig);
-    }
-    return proc_status_code(status);
-}
-
-static void block_signals(sigset_t *set)
-{
-    static const int passed[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
-                                 SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH};
-    sigemptyset(set);
-    sigaddset(set, SIGCHLD);
-    for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++)
-        sigaddset(set, passed[i]);
-    sigprocmask(SIG_BLOCK, set, NULL);
-}
-
 static int run_attached(struct job *job, int report, struct err *err)
 {
     sigset_t set;
-    block_signals(&set);
+    follow_block(&set);
     pid_t pid = fork_inside(job, err);
     close(job->report);
     if (pid < 0 || read_report(report, err) < 0)
         return -1;
-    return follow(job, pid, &set);
+    return follow_child(pid, &set, job->own_session);
 }
 
 // What we detach from keeps a parent that reaps it, as a runtime's shim does: until it

@@ -11,6 +11,7 @@ tests_podbox_podbox_SOURCES = \
 	%D%/cmd_dns.c \
 	%D%/cmd_exec.c \
 	%D%/cmd_life.c \
+	%D%/cmd_run.c \
 	%D%/cmd_show.c \
 	%D%/cmd_up.c \
 	%D%/cmd_volume.c \
@@ -19,6 +20,7 @@ tests_podbox_podbox_SOURCES = \
 	%D%/down.c %D%/down.h \
 	%D%/etc.c %D%/etc.h \
 	%D%/file.c %D%/file.h \
+	%D%/follow.c %D%/follow.h \
 	%D%/ident.c %D%/ident.h \
 	%D%/main.c \
 	%D%/net.c %D%/net.h \

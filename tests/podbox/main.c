@@ -29,6 +29,10 @@ static const struct command commands[] = {
     {"down", cmd_down, "[--all]", "end the bed (all beds) and leave nothing behind"},
     {"exec", cmd_exec, "POD [-d] [--env NAME=VALUE]... CMD ARGS...",
      "run a program in the pod's container"},
+    {"run", cmd_run,
+     "POD [--image DIR] [--user UID[:GID]] [--mount KIND:NAME:/path]... "
+     "[--env NAME=VALUE]...\n      [--read-only] [--no-new-privs] CMD ARGS...",
+     "a further container of the pod, as long as this command lives"},
     {"ready", cmd_ready, "POD|all", "put the pod's records into DNS"},
     {"unready", cmd_ready, "POD|all", "take them out"},
     {"ip", cmd_show, "POD", "print its address"},

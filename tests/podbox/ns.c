@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +25,12 @@ int ns_enter(const struct ident *id, int flags, struct err *err)
     err_set_errno(err, errno, "cannot enter the namespaces of process %d",
                   (int)id->pid);
     return -1;
+}
+
+pid_t ns_fork_container(void)
+{
+    return (pid_t)syscall(SYS_clone, SIGCHLD | CLONE_NEWPID | CLONE_NEWNS, NULL, NULL,
+                          NULL, NULL);
 }
 
 int ns_net_step_in(const struct ident *id, struct err *err)

@@ -8,6 +8,9 @@
 // setns(2) into the namespaces (CLONE_NEW* flags) of a process.
 int ns_enter(const struct ident *id, int flags, struct err *err);
 
+// fork(2) into new mount and pid namespaces; the caller's own stay as they are.
+pid_t ns_fork_container(void);
+
 // Step into a network namespace and back: sockets and children made in between belong
 // to it. ns_net_step_in returns the fd that ns_net_step_out wants, or -1.
 int ns_net_step_in(const struct ident *id, struct err *err);

@@ -27,22 +27,22 @@ static int mount_at(const char *source, const char *root, const char *path,
 }
 
 // The overlay: what the container writes goes to a tmpfs, which goes with it.
-static char *make_root(const struct bed *bed, const struct pod *pod, struct err *err)
+static char *make_root(const struct bed *bed, const struct pod *pod, const char *image,
+                       struct err *err)
 {
     CLEANUP_FREE char *base = pod_path(bed, pod, "root");
     CLEANUP_FREE char *upper = xasprintf("%s/upper", base);
     CLEANUP_FREE char *work = xasprintf("%s/work", base);
     CLEANUP_FREE char *merged = xasprintf("%s/merged", base);
-    CLEANUP_FREE char *data = xasprintf("lowerdir=%s,upperdir=%s,workdir=%s",
-                                        pod_root(bed, pod), upper, work);
+    CLEANUP_FREE char *data =
+        xasprintf("lowerdir=%s,upperdir=%s,workdir=%s", image, upper, work);
     if (file_mkdirs(base, 0755, err) < 0 ||
         mount_at("tmpfs", base, "", "tmpfs", 0, "mode=755", err) < 0 ||
         file_mkdirs(upper, 0755, err) < 0 || file_mkdirs(work, 0755, err) < 0 ||
         file_mkdirs(merged, 0755, err) < 0)
         return NULL;
     if (mount("overlay", merged, "overlay", 0, data) < 0) {
-        err_set_errno(err, errno, "cannot mount an overlay over %s (%s)",
-                      pod_root(bed, pod), data);
+        err_set_errno(err, errno, "cannot mount an overlay over %s (%s)", image, data);
         return NULL;
     }
     return STEAL(merged);
@@ -118,7 +118,10 @@ static int bind_etc(const struct bed *bed, const struct pod *pod, const char *ro
     CLEANUP_FREE char *from = pod_path(bed, pod, name);
     CLEANUP_FREE char *path = xasprintf("/etc/%s", name);
     CLEANUP_FREE char *target = xasprintf("%s%s", root, path);
+    CLEANUP_FREE char *etc = xasprintf("%s/etc", root);
     struct stat st;
+    if (file_mkdirs(etc, 0755, err) < 0)
+        return -1;
     if (lstat(target, &st) < 0 || !S_ISREG(st.st_mode)) {
         unlink(target); // a link of the host's would lead the mount astray
         if (file_write(target, "", 0644, err) < 0)
@@ -188,13 +191,33 @@ static int change_root(const char *root, struct err *err)
     return -1;
 }
 
-int rootfs_enter(const struct bed *bed, const struct pod *pod, struct err *err)
+// The places of mounts are made first: they may lie in what becomes read-only.
+static int protect_root(const char *root, const struct strv *mounts, struct err *err)
+{
+    static const char *const paths[] = {"/root", "/tmp", "/run", ""};
+    const unsigned long flags = MS_BIND | MS_REMOUNT | MS_RDONLY;
+    for (size_t i = 0; i < mounts->n; i++) {
+        struct rootfs_mount m;
+        CLEANUP_FREE char *target = rootfs_mount_parse(mounts->v[i], &m)
+                                        ? xasprintf("%s%s", root, m.path)
+                                        : NULL;
+        if (target != NULL && file_mkdirs(target, 0755, err) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
+        if (mount_at("none", root, paths[i], NULL, flags, NULL, err) < 0)
+            return -1;
+    return 0;
+}
+
+int rootfs_enter(const struct bed *bed, const struct pod *pod, const struct rootfs *fs,
+                 struct err *err)
 {
     static const char *const etc[] = {"hosts", "resolv.conf", "hostname"};
     umask(0);
     if (mount_at("none", "", "/", NULL, MS_REC | MS_PRIVATE, NULL, err) < 0)
         return -1;
-    CLEANUP_FREE char *root = make_root(bed, pod, err);
+    CLEANUP_FREE char *root = make_root(bed, pod, fs->image, err);
     if (root == NULL)
         return -1;
     for (size_t i = 0; i < sizeof plains / sizeof plains[0]; i++)
@@ -205,8 +228,10 @@ int rootfs_enter(const struct bed *bed, const struct pod *pod, struct err *err)
     for (size_t i = 0; i < sizeof etc / sizeof etc[0]; i++)
         if (bind_etc(bed, pod, root, etc[i], err) < 0)
             return -1;
-    for (size_t i = 0; i < bed->mounts.n; i++)
-        if (make_mount(bed, root, bed->mounts.v[i], err) < 0)
+    if (fs->read_only && protect_root(root, fs->mounts, err) < 0)
+        return -1;
+    for (size_t i = 0; i < fs->mounts->n; i++)
+        if (make_mount(bed, root, fs->mounts->v[i], err) < 0)
             return -1;
     umask(022);
     return change_root(root, err);

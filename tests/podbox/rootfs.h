@@ -4,10 +4,17 @@
 
 #include "tests/podbox/bed.h"
 
+struct rootfs {
+    const char *image;         // a directory
+    const struct strv *mounts; // KIND:NAME:/path
+    bool read_only; // readOnlyRootFilesystem: all but mounts, /dev and etc's three
+};
+
 // Called by the container's pid 1, in mount and pid namespaces of its own: make the
 // root and change to it. Nothing of it is visible outside, and it goes with the
 // namespace.
-int rootfs_enter(const struct bed *bed, const struct pod *pod, struct err *err);
+int rootfs_enter(const struct bed *bed, const struct pod *pod, const struct rootfs *fs,
+                 struct err *err);
 
 // Split "KIND:NAME:/path"; false when it is malformed.
 enum rootfs_mount_kind { ROOTFS_VOLUME, ROOTFS_SECRET, ROOTFS_BIND, ROOTFS_SHARE };

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -74,22 +73,17 @@ static int pid1(const struct bed *bed, const struct pod *pod, struct err *err)
 {
     CLEANUP_FREE char *group = cgroup_dir(bed, pod);
     CLEANUP_FREE char *log = pod_path(bed, pod, "log");
+    const struct rootfs fs = {.image = pod_root(bed, pod), .mounts = &bed->mounts};
     setsid();
     if (cgroup_join(group, err) < 0 || redirect(log, err) < 0 ||
-        rootfs_enter(bed, pod, err) < 0 || caps_become(bed->uid, bed->gid, err) < 0)
+        rootfs_enter(bed, pod, &fs, err) < 0 ||
+        caps_become(bed->uid, bed->gid, err) < 0)
         return -1;
     prctl(PR_SET_PDEATHSIG, SIGKILL); // after the change of user
     return be_command(bed, pod, err);
 }
 
 // ---- the shim ---------------------------------------------------------------
-
-// fork(2) into new mount and pid namespaces; the caller's own stay as they are.
-static pid_t fork_container(void)
-{
-    return (pid_t)syscall(SYS_clone, SIGCHLD | CLONE_NEWPID | CLONE_NEWNS, NULL, NULL,
-                          NULL, NULL);
-}
 
 static int note(const struct bed *bed, const struct pod *pod, const char *file,
                 const char *text, struct err *err)
@@ -116,7 +110,7 @@ int shim_main(const struct bed *bed, const struct pod *pod, struct err *err)
     int gate[2];
     if (pipe2(gate, O_CLOEXEC) < 0)
         return err_set_errno(err, errno, "cannot make a pipe"), -1;
-    pid_t pid = fork_container();
+    pid_t pid = ns_fork_container();
     if (pid == 0) {
         char go; // pid 1 begins when its pid is written down
         if (read(gate[0], &go, 1) == 1 && pid1(bed, pod, err) < 0)

@@ -201,12 +201,10 @@ fault_terminating() {
   start_agent "$old" # as a stand-in, or a spare
 }
 
-# As twin, of a pod that cannot be reached, and runs: its name's new address is taken for its end
-# (DECISIONS.md, "A restart waits ..."), so its ranks are there until its agent ends them.
+# As twin, of a pod that cannot be reached, and runs: its ranks end before those in its place begin.
 fault_beside() {
   local old=${pod_of[$1]} before
   before=$(attempt_now)
-  frozen=$old
   "$podbox" cut "$old"
   wait_for 20 musters || return 1
   stand_in_at "$1"

@@ -197,7 +197,7 @@ static bool write_proc(const char *path, const char *text)
 
 // In a child with a mount namespace of its own: 0 loaded with the warning, 77 not
 // allowed to mount here, else what went wrong.
-static int load_from_read_only_mount(const char *text)
+static int load_from_read_only_mount(const char *text, mode_t mode, bool warns)
 {
     char uids[64], gids[64];
     snprintf(uids, sizeof uids, "0 %d 1", (int)getuid());
@@ -215,7 +215,7 @@ static int load_from_read_only_mount(const char *text)
         return 77;
     CLEANUP_FREE char *path = in_root("ssh-privatekey");
     int fd = open(path, O_WRONLY | O_CREAT, 0600);
-    if (write(fd, text, strlen(text)) < 0 || fchmod(fd, 0640) < 0)
+    if (write(fd, text, strlen(text)) < 0 || fchmod(fd, mode) < 0)
         return 1;
     close(fd);
     if (mount(NULL, root, NULL, MS_REMOUNT | MS_RDONLY, NULL) < 0)
@@ -232,16 +232,16 @@ static int load_from_read_only_mount(const char *text)
         return 2;
     keyring_destroy(ring);
     if (read(pipefd[0], said, sizeof said - 1) <= 0)
-        return 3;
-    return strstr(said, "0640") != NULL && strstr(said, "read-only") != NULL ? 0 : 4;
+        return warns ? 3 : 0;
+    return warns && strstr(said, "0644") && strstr(said, "read-only") ? 0 : 4;
 }
 
-Test(keyring, in_a_read_only_mount_a_loose_mode_is_a_warning)
+static void expect_from_read_only_mount(mode_t mode, bool warns)
 {
     char *text = key_text(SSH_KEYTYPE_ED25519, 0, NULL);
     pid_t pid = fork();
     if (pid == 0)
-        _exit(load_from_read_only_mount(text));
+        _exit(load_from_read_only_mount(text, mode, warns));
     int status = 0;
     cr_assert_eq(waitpid(pid, &status, 0), pid);
     ssh_string_free_char(text);
@@ -249,6 +249,16 @@ Test(keyring, in_a_read_only_mount_a_loose_mode_is_a_warning)
     if (WEXITSTATUS(status) == 77)
         cr_skip_test("this machine does not let us mount");
     cr_assert_eq(WEXITSTATUS(status), 0, "step %d", WEXITSTATUS(status));
+}
+
+Test(keyring, in_a_read_only_mount_a_loose_mode_is_a_warning)
+{
+    expect_from_read_only_mount(0644, true);
+}
+
+Test(keyring, in_a_read_only_mount_the_group_may_read_as_fsGroup_has_it)
+{
+    expect_from_read_only_mount(0440, false);
 }
 
 Test(keyring, a_passphrase_is_named_as_such_in_both_formats)

@@ -86,6 +86,51 @@ Test(spares, it_has_the_slots_that_the_position_needs)
     cr_assert_eq(seat, 0);
 }
 
+Test(spares, pods_that_crossed_go_back_to_where_their_hostnames_were)
+{
+    static const uint32_t needs[4] = {2, 2, 2, 2};
+    const char *called[4] = {"a", "b", "c", "d"};
+    struct spares_member m[4] = {{true, false, 2, "a"},
+                                 {true, false, 2, "d"},
+                                 {true, false, 2, "b"},
+                                 {true, false, 2, "c"}};
+    uint32_t seats[4] = {0, 1, 2, 3}; // three in a ring
+    spares_recognize(m, seats, called, needs, 4);
+    cr_assert_arr_eq(seats, ((uint32_t[]){0, 2, 3, 1}), sizeof seats);
+    uint32_t again[4] = {0, 2, 3, 1};
+    spares_recognize(m, again, called, needs, 4);
+    cr_assert_arr_eq(again, seats, sizeof seats);
+}
+
+Test(spares, who_is_nobody_that_was_known_stays)
+{
+    static const uint32_t needs[2] = {2, 4};
+    const uint32_t stay[2] = {0, 1};
+    const char *called[2] = {"a", "b"};
+    struct spares_member m[2] = {{true, false, 4, "x"}, {true, false, 4, "y"}};
+    uint32_t seats[2] = {0, 1};
+    spares_recognize(m, seats, called, needs, 2); // new pods
+    cr_assert_arr_eq(seats, stay, sizeof seats);
+    m[0].hostname = "b"; // but b is where it was
+    m[1].hostname = "b";
+    spares_recognize(m, seats, called, needs, 2);
+    cr_assert_arr_eq(seats, stay, sizeof seats);
+    m[1].hostname = NULL; // known by its name
+    spares_recognize(m, seats, called, needs, 2);
+    cr_assert_arr_eq(seats, stay, sizeof seats);
+    m[1].hostname = "a";
+    m[0].slots = 3; // too few for the other position
+    spares_recognize(m, seats, called, needs, 2);
+    cr_assert_arr_eq(seats, stay, sizeof seats);
+    m[0].slots = 4;
+    called[0] = "b"; // which of the two was it?
+    spares_recognize(m, seats, called, needs, 2);
+    cr_assert_arr_eq(seats, stay, sizeof seats);
+    called[0] = NULL; // a launcher that has just come
+    spares_recognize(m, seats, called, needs, 2);
+    cr_assert_arr_eq(seats, stay, sizeof seats);
+}
+
 Test(spares, a_launcher_that_takes_over_keeps_the_seats_and_fills_what_nobody_had)
 {
     enum { NOBODY = -1 };
