@@ -10,7 +10,7 @@
 //   the agent is killed     no beats: the sidecar sees the lease run out; the locks go at
 //                           once, so that a new agent can take them
 //   the agent is frozen     the same; thawed, it beats as long as its session lives
-//   its launcher comes anew (same job, a newer roll): it owns at once, the files go on
+//   its launcher comes anew (same job, no older roll): it owns at once, the files go on
 //   a second job comes      it is told that the files are another's, and waits for them
 //   a second agent is here  (musterd --stdio beside a resident one): the lock on
 //                           roll.json decides, and is asked for again each beat

@@ -112,13 +112,21 @@ void session_dial_children(struct session *s)
     s->branch = branch_create(&conf, &ops, s);
 }
 
+// Of a message that was unpacked.
+static void set_text(char **field, const char *value)
+{
+    if (*field != protobuf_c_empty_string)
+        free(*field);
+    *field = xstrdup(value);
+}
+
 void session_reattach(struct session *s, const struct frame *f)
 {
     Muster__Reattach *m = msg_unpack(f, &muster__reattach__descriptor, NULL);
     if (m != NULL && m->vertex > 0 && m->vertex <= s->attach->n_members) {
         Muster__Member *to = s->attach->members[m->vertex - 1];
-        free(to->address == protobuf_c_empty_string ? NULL : to->address);
-        to->address = xstrdup(m->address);
+        set_text(&to->address, m->address);
+        set_text(&to->hostname, m->hostname);
         to->port = m->port;
         s->attach->generation = m->generation;
         if (s->branch != NULL && tree_parent(&s->tree, m->vertex) == s->vertex)

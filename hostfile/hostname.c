@@ -69,6 +69,15 @@ bool hostname_is_localhost(const char *s)
            strcasecmp(s, "localhost.localdomain") == 0;
 }
 
+bool hostname_heads(const char *host, const char *name)
+{
+    struct sockaddr_storage unused;
+    size_t len = strlen(host);
+    return len > 0 && strncmp(name, host, len) == 0 &&
+           (name[len] == '.' || name[len] == '\0') &&
+           !hostname_literal(name, strlen(name), &unused);
+}
+
 char *hostname_own(void)
 {
     struct utsname u;

@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
+#include "hostfile/hostname.h"
 #include "hostfile/ownaddr.h"
 #include "launcher/input.h"
 #include "launcher/job_internal.h"
@@ -97,6 +98,17 @@ void job_connect_late(struct job *j, const Muster__Progress *known)
         job_return_want(j, v);
 }
 
+// A pod has its name for good. Who has another one at the address that it had is another pod,
+// which has been given the address.
+static void learn_hostname(struct job *j, uint32_t member, const char *hostname)
+{
+    Muster__Member *told = j->attach->members[member];
+    if (!hostname_heads(hostname, told->name))
+        return;
+    free(told->hostname);
+    told->hostname = xstrdup(hostname);
+}
+
 void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *hello)
 {
     struct group_member *m = group_at(&j->group, vertex);
@@ -119,6 +131,7 @@ void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *he
     m->agents += same ? 0 : 1;
     roll_greet(j->roll, vertex - 1, hello->incarnation.data, hello->hostname,
                hello->cpus);
+    learn_hostname(j, vertex - 1, hello->hostname);
     events_write(j->conf.events, "attached",
                  jsonpack("{s:s, s:s, s:s, s:i}", "member", m->member->name, "address",
                           m->address, "hostname", hello->hostname, "cpus",

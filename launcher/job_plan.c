@@ -42,6 +42,7 @@ Muster__Attach *job_plan_attach(const struct roll *roll, const struct members *m
         muster__member__init(pm);
         pm->name = xstrdup(m->name);
         pm->address = xstrdup(m->address);
+        pm->hostname = xstrdup("");
         set_way(pm, &members->v[i], o);
     }
     return a;

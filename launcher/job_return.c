@@ -26,6 +26,7 @@ static bool is_wanted(const struct job *j, uint32_t vertex)
             j->state <= JOB_STOP);
 }
 
+// At the address that the source has for it now whoever answers is it.
 static void set_address(struct job *j, uint32_t member)
 {
     const char *now = j->roll->members[member].address;
@@ -36,6 +37,7 @@ static void set_address(struct job *j, uint32_t member)
         m->state = GROUP_FOUND;
     free(told->address);
     told->address = xstrdup(now);
+    told->hostname[0] = '\0';
     if (j->via == NULL) // else it is sshd's
         told->port = j->roll->members[member].port;
 }
@@ -47,6 +49,7 @@ static void order(struct job *j, uint32_t vertex)
     r.vertex = vertex;
     r.address = m->address;
     r.port = m->port;
+    r.hostname = m->hostname;
     r.generation = ++j->attach->generation;
     job_send(j, FRAME_REATTACH, TREE_ALL, &r.base);
     if (tree_parent(&j->tree, vertex) == 0)

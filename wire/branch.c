@@ -126,10 +126,26 @@ static void fail_try(struct child *c, const struct err *why)
         b->ops->missing(b->arg, c->vertex, why, final);
 }
 
+// An address that was a pod's can be another one's by now, of the same group.
+static bool is_expected(const struct child *c, const Muster__Hello *peer,
+                        struct err *err)
+{
+    const Muster__Member *m = member_of(c);
+    if (m->hostname[0] == '\0' || strcmp(m->hostname, peer->hostname) == 0)
+        return true;
+    err_set(err,
+            "%s is another pod's now: the agent there is that of host '%s', and %s "
+            "is on '%s'",
+            m->address, peer->hostname, m->name, m->hostname);
+    return false;
+}
+
 static int on_up(void *arg, const Muster__Hello *peer, struct err *err)
 {
     struct child *c = arg;
     struct branch *b = c->branch;
+    if (!is_expected(c, peer, err))
+        return -1;
     enter(b);
     become(c, CHILD_EV_UP);
     struct frame f = {.kind = FRAME_ATTACH,

@@ -1,7 +1,7 @@
 noinst_PROGRAMS += tests/bench/floor
 tests_bench_floor_SOURCES = %D%/floor.c
 tests_bench_floor_LDADD = $(COMMON_LIBS)
-EXTRA_DIST += %D%/hostfile.sh %D%/launch.sh %D%/pods.bash %D%/recover.py %D%/recover.sh
+EXTRA_DIST += %D%/detect.sh %D%/hostfile.sh %D%/launch.sh %D%/pods.bash %D%/recover.py %D%/recover.sh
 
 EXTRA_DIST += %D%/hello.c
 if HAVE_MPICC

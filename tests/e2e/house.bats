@@ -147,6 +147,23 @@ case_rows() {
     [ "$bad" = 0 ]
 }
 
+# fault_cells: "FILE: NAME" of each test that tests/FAULTS.md names.
+fault_cells() {
+    awk -F ' *[|] *' '/^[|] / && $2 != "fault" { print $3; print $4 }' tests/FAULTS.md |
+        sed 's/; \([a-z_]*: \)/\n\1/g; s/^(.*//' | sed '/^$/d; s/;$//' | sort -u
+}
+
+@test "every fault is struck by the tests that its row names, or says why not" {
+    local file name cells=0 bad=0
+    while IFS=: read -r file name; do
+        cells=$((cells + 1))
+        grep -qF "@test \"${name# }" "tests/e2e/$file.bats" || { echo "$file: no test '${name# }...'"; bad=1; }
+    done < <(fault_cells)
+    [ "$cells" -ge 15 ]
+    [ "$(grep -c '^| [^|]* | [^|]* | [^|]* |$' tests/FAULTS.md)" -ge 33 ] # a row for each fault
+    [ "$bad" = 0 ]
+}
+
 @test "cases that tests name are in the table" {
     local id bad=0
     for id in $(grep -rhoiE --include='*.bats' --include='*.c' 'case (hf|lau|ssh|pmx|hst|cfg|dns)-[0-9]+' tests |

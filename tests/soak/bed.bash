@@ -16,7 +16,7 @@ agent_options=(--hosts --write plain:/tmp/hostfile)
 
 # soak_bed POSITIONS SLOTS
 soak_bed() {
-  job_number=1 setting=plain events_then=0
+  job_number=1 setting=plain events_then=0 sources=()
   positions=$1 slots=$2 ranks=$(($1 * $2))
   stand_in=train-$positions
   launchers_pod=train-$((positions + 1))
@@ -41,16 +41,21 @@ start_agent() {
   fi
 }
 
-# start_job star|tree PAUSE_MS [STEPS]: a new one, in this `setting`, of a group at rest.
+# start_job star|tree PAUSE_MS [STEPS]: a new one, in this `setting`, of a group at rest. `sources`:
+# options that say who they are; where there are none, names of pods.
 start_job() {
-  local members=$positions
   shape=$1 leader=$launchers_pod
-  [ "$setting" != spare ] || ((++members))
-  run_options=(--job "soak-$job_number" --pods "train-[0-$((members - 1))].train" --slots "$slots"
-    --on-failure restart --max-restarts 1000 --same-failures 0 --healthy 0 --grace 1 --orphan-grace 2
-    --link-grace 1 --replace-timeout 60 --wait 60 --events "$events" -x OMPI_MCA_mpi_yield_when_idle=1)
+  run_options=(--job "soak-$job_number" --slots "$slots" --on-failure restart --max-restarts 1000
+    --same-failures 0 --healthy 0 --grace 1 --orphan-grace 2 --link-grace 1 --replace-timeout 60
+    --wait 60 --events "$events" -x OMPI_MCA_mpi_yield_when_idle=1)
   [ "$shape" = star ] || run_options+=(--fanout 2)
-  [ "$setting" != spare ] || run_options+=(--spares 1)
+  if [ "${#sources[@]}" != 0 ]; then
+    run_options+=("${sources[@]}")
+  elif [ "$setting" = spare ]; then
+    run_options+=(--pods "train-[0-$positions].train" --spares 1)
+  else
+    run_options+=(--pods "train-[0-$((positions - 1))].train")
+  fi
   program=("$mpi/ckpt" "$ckpt" 10 "${@:2}")
   rm -f "$ckpt/stop"
   : >"$out"

@@ -127,3 +127,13 @@ Test(hostname, only_strict_addresses_are_addresses)
         cr_assert_eq(hostname_check(nowhere[i], strlen(nowhere[i]), &at, &err), -1,
                      "%s", nowhere[i]);
 }
+
+Test(members, a_pods_host_name_is_the_head_of_its_name)
+{
+    cr_assert(hostname_heads("train-1", "train-1.train"));
+    cr_assert(hostname_heads("train-1", "train-1"));
+    cr_assert_not(hostname_heads("train-1", "train-10.train"));
+    cr_assert_not(hostname_heads("train-1.train", "train-1"));
+    cr_assert_not(hostname_heads("", ".train"));
+    cr_assert_not(hostname_heads("10", "10.0.0.1")); // an address
+}
