@@ -21,6 +21,7 @@ struct game {
     struct claim *claim;
     struct records *records;
     bool granted[MEMBERS]; // the current term
+    bool gone[MEMBERS];    // since it was claimed: it is not wanted any more
     uint32_t term;         // that was claimed last
 };
 
@@ -71,6 +72,7 @@ static void judge(struct game *g)
     demand(claim_term(g->claim) > g->term, "a term was claimed twice");
     g->term = claim_term(g->claim);
     memset(g->granted, 0, sizeof g->granted);
+    memset(g->gone, 0, sizeof g->gone);
 }
 
 static void grant(struct game *g, uint32_t member)
@@ -91,7 +93,7 @@ static void check(const struct game *g, bool deposed)
     demand(s != CLAIM_OVER || claim_last(g->claim)->progress->done, "it is not over");
     demand(claim_seats_held(g->claim) <= claim_seats(g->claim), "more than all seats");
     for (int i = 0; s == CLAIM_REIGNS && i < MEMBERS; i++)
-        demand(g->granted[i], "it reigns without a grant");
+        demand(g->granted[i] || g->gone[i], "it reigns without a grant");
     claim_name_missing(g->claim, 2, &missing);
 }
 
@@ -114,6 +116,7 @@ static void step(struct game *g, struct input *in)
         judge(g);
     else if (s == LOST) {
         claim_lost(g->claim, member);
+        g->gone[member] = true;
         g->granted[member] =
             g->granted[member] && claim_state(g->claim) == CLAIM_REIGNS;
     }
