@@ -274,7 +274,9 @@ static Muster__Stop stop_as(const struct attempt *at, enum attempt_end how)
     const Muster__Prepare *p = at->worlds[0]->prepare;
     Muster__Stop m = MUSTER__STOP__INIT;
     m.grace_ms = how == ATTEMPT_ORPHAN ? graces_term_ms(p->grace_ms) : p->grace_ms;
-    if (how == ATTEMPT_IN_ORDER && at->state == ATTEMPT_RUNNING) {
+    // STOPPING: the launcher's STOP came first, and its pre-stop must go on.
+    if (how == ATTEMPT_IN_ORDER &&
+        (at->state == ATTEMPT_RUNNING || at->state == ATTEMPT_STOPPING)) {
         m.pre_stop_signal = p->pre_stop_signal;
         m.pre_stop_ms = p->pre_stop_ms;
     }

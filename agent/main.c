@@ -47,6 +47,7 @@ static void on_terminate(evutil_socket_t signo, short what, void *arg)
         lead_terminate(d->lead, (int)signo);
         return;
     }
+    d->code = 128 + (int)signo; // a Job makes another pod only for one that failed
     agent_terminate(d->agent, signo == SIGTERM  ? "SIGTERM"
                               : signo == SIGINT ? "SIGINT"
                                                 : "SIGHUP");

@@ -71,9 +71,11 @@ static void touch(struct records *r, const struct record *rec)
         }
 }
 
-static bool is_done(const struct record *rec)
+// A ban, or a job that is done.
+static bool is_spare(const struct record *rec)
 {
-    return rec->progress != NULL && rec->progress->done;
+    return rec->term == RECORD_TERM_BANNED ||
+           (rec->progress != NULL && rec->progress->done);
 }
 
 static void make_room(struct records *r)
@@ -82,7 +84,7 @@ static void make_room(struct records *r)
     if (r->n < RECORD_JOBS_MAX)
         return;
     for (size_t i = r->n; i-- > 0;)
-        oldest = is_done(r->v[i]) ? i : oldest;
+        oldest = is_spare(r->v[i]) ? i : oldest;
     forget(r, oldest);
 }
 

@@ -17,6 +17,8 @@
 struct records;
 
 enum { RECORD_JOBS_MAX = 64, RECORD_LAUNCHER_BYTES = 16 };
+// The term of a job without a key whose launcher is not to have this agent again.
+#define RECORD_TERM_BANNED UINT32_MAX
 
 // Who claims which job. All borrowed.
 struct record_claim {
@@ -31,7 +33,7 @@ void records_destroy(struct records *r); // NULL-safe
 
 // Granted when the term is higher than all that were granted before, or when it is the one
 // that was granted to this very launcher. Of more than RECORD_JOBS_MAX jobs the one that was
-// touched longest ago is forgotten, those that are done first.
+// touched longest ago is forgotten, bans and those that are done first.
 bool records_grant(struct records *r, const struct record_claim *c);
 // Does this launcher command the job with this term?
 bool records_is_held(const struct records *r, const struct record_claim *c);

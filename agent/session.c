@@ -112,7 +112,8 @@ static bool is_place_free(struct session *s)
 void session_look_again(struct session *s)
 {
     session_claim_look_again(s);
-    if (s->pending != NULL && is_place_free(s))
+    if (s->pending != NULL && s->state == SESSION_ATTACHED && !s->stopping &&
+        is_place_free(s))
         begin_attempt(s, &s->pending_head, STEAL(s->pending));
 }
 
@@ -123,6 +124,7 @@ static void take_place(struct session *s, const struct frame *f, Muster__Prepare
     s->pending = m;
     s->pending_head = *f;
     s->pending_head.body = NULL;
+    free(STEAL(s->note)); // of the attempt before
     session_doubt_others(s);
     if (is_place_free(s))
         begin_attempt(s, &s->pending_head, STEAL(s->pending));

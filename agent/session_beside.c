@@ -34,7 +34,7 @@ static void ask(struct session *s)
 static void ban(struct session *s)
 {
     struct record_claim c = {
-        .job_key = s->attach->job_key, .term = UINT32_MAX, .host = s->taken_by};
+        .job_key = s->attach->job_key, .term = RECORD_TERM_BANNED, .host = s->taken_by};
     if (session_is_named(s))
         return;
     records_grant(agent_records(s->agent), &c);

@@ -44,7 +44,7 @@ void session_say_denied(struct session *s)
 // Its place was given to another job while its launcher did not answer.
 static bool is_banned(struct session *s)
 {
-    struct record_claim c = {.job_key = s->attach->job_key, .term = UINT32_MAX};
+    struct record_claim c = {.job_key = s->attach->job_key, .term = RECORD_TERM_BANNED};
     return records_is_held(agent_records(s->agent), &c);
 }
 

@@ -4,8 +4,8 @@
 void promtext_head(struct buf *out, const char *name, enum promtext_kind kind,
                    const char *help)
 {
-    buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name,
-               kind == PROMTEXT_COUNTER ? "counter" : "gauge");
+    static const char *const kinds[] = {"gauge", "counter", "histogram"};
+    buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kinds[kind]);
 }
 
 static void put_value(struct buf *out, const char *text)

@@ -6,7 +6,7 @@
 
 #define PROMTEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
-enum promtext_kind { PROMTEXT_GAUGE, PROMTEXT_COUNTER };
+enum promtext_kind { PROMTEXT_GAUGE, PROMTEXT_COUNTER, PROMTEXT_HISTOGRAM };
 
 // The two lines before a metric's samples.
 void promtext_head(struct buf *out, const char *name, enum promtext_kind kind,

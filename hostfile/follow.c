@@ -235,10 +235,12 @@ static void on_change(void *arg, bool closed)
 static void watch_again(struct follow *f)
 {
     ERR_AUTO err = ERR_INIT;
-    if (f->way == NULL || watchpath_renew(f->way, &err) == 0)
+    if (f->way == NULL)
         return;
-    if (errno != ENOENT && errno != ENOTDIR && !f->polls) {
-        f->polls = true;
+    bool polled = f->polls;
+    int why = watchpath_renew(f->way, &err) == 0 ? 0 : errno;
+    f->polls = why != 0 && why != ENOENT && why != ENOTDIR;
+    if (f->polls && !polled) {
         log_warn(f->conf.log, "%s; the hostfile is read every %u ms instead",
                  err_text(&err), f->conf.interval_ms);
     }

@@ -69,13 +69,17 @@ bool hostname_is_localhost(const char *s)
            strcasecmp(s, "localhost.localdomain") == 0;
 }
 
-bool hostname_heads(const char *host, const char *name)
+bool hostname_is_literal(const char *name)
 {
     struct sockaddr_storage unused;
+    return hostname_literal(name, strlen(name), &unused);
+}
+
+bool hostname_heads(const char *host, const char *name)
+{
     size_t len = strlen(host);
     return len > 0 && strncmp(name, host, len) == 0 &&
-           (name[len] == '.' || name[len] == '\0') &&
-           !hostname_literal(name, strlen(name), &unused);
+           (name[len] == '.' || name[len] == '\0') && !hostname_is_literal(name);
 }
 
 char *hostname_own(void)

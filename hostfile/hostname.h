@@ -26,6 +26,8 @@ bool hostname_is_peer(const struct sockaddr_storage *addr);
 bool hostname_is_localhost(const char *s);
 // Does the DNS name begin with this host name, as a pod's does? Not where it is an address.
 bool hostname_heads(const char *host, const char *name);
+// Is it an address, not a name?
+bool hostname_is_literal(const char *name);
 // This machine's name (uname); never empty. Caller frees.
 char *hostname_own(void);
 

@@ -8,12 +8,6 @@
 #include "hostfile/hostname.h"
 #include "hostfile/names.h"
 
-static bool is_literal(const struct member *m)
-{
-    struct sockaddr_storage addr;
-    return hostname_literal(m->name, strlen(m->name), &addr);
-}
-
 static size_t label_len(const char *name)
 {
     return strcspn(name, ".");
@@ -54,7 +48,7 @@ void hosts_members(const struct members *m, const struct resolvconf *conf, bool 
     count_labels(m, &labels);
     for (size_t i = 0; i < m->n; i++) {
         const struct member *one = &m->v[i];
-        if (one->addr.ss_family == 0 || is_literal(one))
+        if (one->addr.ss_family == 0 || hostname_is_literal(one->name))
             continue;
         size_t len = label_len(one->name), n = 0;
         CLEANUP_FREE char *full = full_name(one, conf, pods);

@@ -41,12 +41,6 @@ static int port_of(int port)
     return port > 0 ? port : MEMBERS_DEFAULT_PORT;
 }
 
-static bool is_literal(const char *s)
-{
-    struct sockaddr_storage ignored;
-    return hostname_literal(s, strlen(s), &ignored);
-}
-
 // ---- names ------------------------------------------------------------------------
 
 static void match_names(struct plan *p)
@@ -57,7 +51,7 @@ static void match_names(struct plan *p)
         struct old *o = &p->old[i];
         const struct succeed_member *m = &p->v[i];
         *o = (struct old){.port = port_of(m->port),
-                          .bare = is_literal(m->name),
+                          .bare = hostname_is_literal(m->name),
                           .entry = NOBODY,
                           .taken = NOBODY,
                           .change = NOBODY};
@@ -112,7 +106,7 @@ static void stand(struct plan *p, size_t k)
         return;
     o->entry = o->taken = (long)k;
     p->fate[k] = SETTLED;
-    if (o->bare && !is_literal(e->name))
+    if (o->bare && !hostname_is_literal(e->name))
         o->change = SUCCEED_NAMED;
 }
 

@@ -109,6 +109,8 @@ static error_t parse_further(int key, char *arg, struct argp_state *state)
         app->argc = (size_t)state->argc - (size_t)state->next + 1;
         app->words = &state->argv[1];
         app->nwords = (size_t)state->next - 2;
+        if (state->quoted > 0 && app->nwords > 0)
+            app->nwords--; // the "--": what is made of these puts its own
         state->next = state->argc;
         return 0;
     case ARGP_KEY_NO_ARGS: argp_error(state, "which program follows ':'?"); return 0;

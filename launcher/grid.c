@@ -243,7 +243,9 @@ int grid_domains(uint32_t n, uint32_t size, bool leader_apart, uint32_t *domain,
     if (size > n || (one_more && (n - 1) % size != 0)) {
         err_set(err,
                 "%u members in sub-groups of %u%s: their number, or that without the "
-                "leader, has to be a multiple",
+                "leader, has to be a multiple; change --grid-subgroup (or "
+                "LWS_SUBGROUP_SIZE) or "
+                "the number of members",
                 n, size, leader_apart ? " beside the leader" : "");
         return -1;
     }

@@ -154,8 +154,6 @@ static void reign(struct job *j)
 {
     const Muster__Record *last = claim_last(j->claim->claim);
     bool goes_on = last != NULL && !j->opts->rerun;
-    if (j->reason != NULL) // the claim was made again
-        return;
     if (goes_on && !take_over(j, last))
         return;
     if (!goes_on) {
@@ -289,7 +287,8 @@ static void act(struct job *j, enum claim_state before, enum claim_state now)
     } else if (j->state == JOB_CONNECT) {
         look(j);
     } else if (now == CLAIM_REIGNS && before == CLAIM_ASKING) {
-        reign(j);
+        if (j->state == JOB_CLAIM) // else it was made again
+            reign(j);
         job_muster_check(j);
     } else if (j->state == JOB_MUSTER || j->state == JOB_PREPARE) {
         job_muster_check(j);
@@ -306,11 +305,11 @@ static void act(struct job *j, enum claim_state before, enum claim_state now)
 // Without a key an agent denies only what it has given to another job.
 static void leave_displaced(struct job *j, const struct frame *f)
 {
-    Muster__Record *m = msg_unpack(f, &muster__record__descriptor, NULL);
-    if (m == NULL || f->kind != FRAME_DENY || j->state >= JOB_CLOSE) {
-        msg_free(m);
+    if (f->kind != FRAME_DENY || j->state >= JOB_CLOSE)
         return;
-    }
+    Muster__Record *m = msg_unpack(f, &muster__record__descriptor, NULL);
+    if (m == NULL)
+        return;
     CLEANUP_FREE char *name = group_member_text(group_at(&j->group, f->src));
     verdict_free(&j->verdict);
     verdict_set(

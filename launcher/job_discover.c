@@ -105,8 +105,13 @@ static void on_patience(evutil_socket_t fd, short what, void *arg)
 
 static void be_patient(struct job *j)
 {
-    if (j->patience != NULL || job_claim_patience_ms(j) == 0)
+    if (job_claim_patience_ms(j) == 0)
         return;
+    if (j->patience != NULL) {
+        if (!evtimer_pending(j->patience, NULL)) // it is over
+            on_patience(-1, 0, j);
+        return;
+    }
     j->patience = loop_timer(j->conf.base, on_patience, j);
     loop_timer_arm(j->patience, job_claim_patience_ms(j));
 }

@@ -23,11 +23,6 @@ static void put_state(const struct job *j, struct buf *out)
                  j->at != NULL ? j->at->number : 0);
 }
 
-static void put_histogram_head(const char *name, const char *help, struct buf *out)
-{
-    buf_printf(out, "# HELP %s %s\n# TYPE %s histogram\n", name, help, name);
-}
-
 // label: "" or "cause=\"exit\"".
 static void put_times(const char *name, const char *label,
                       const struct job_stats_times *t, struct buf *out)
@@ -47,10 +42,9 @@ static void put_times(const char *name, const char *label,
 static void put_detection(const struct job *j, struct buf *out)
 {
     static const char name[] = "muster_detection_seconds";
-    put_histogram_head(name,
-                       "From a rank's bad end (by its pod's clock), or a lost member's "
-                       "last byte, to the word of it.",
-                       out);
+    promtext_head(out, name, PROMTEXT_HISTOGRAM,
+                  "From a rank's bad end (by its pod's clock), or a lost member's last "
+                  "byte, to the word of it.");
     for (int w = 0; w < JOB_STATS_WORDS; w++) {
         CLEANUP_FREE char *label = xasprintf("cause=\"%s\"", job_stats_word_name(w));
         put_times(name, label, job_stats_detection(j->stats, w), out);
@@ -60,7 +54,7 @@ static void put_detection(const struct job *j, struct buf *out)
 static void put_histogram(const char *name, const char *help,
                           const struct job_stats_times *t, struct buf *out)
 {
-    put_histogram_head(name, help, out);
+    promtext_head(out, name, PROMTEXT_HISTOGRAM, help);
     put_times(name, "", t, out);
 }
 

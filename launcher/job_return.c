@@ -133,9 +133,7 @@ void job_member_moved(struct job *j, uint32_t member)
 // puts in the place of another says nothing.
 static bool has_ended(const struct job *j, uint32_t vertex)
 {
-    struct sockaddr_storage unused;
-    const char *name = j->roll->members[vertex - 1].name;
-    bool is_address = hostname_literal(name, strlen(name), &unused);
+    bool is_address = hostname_is_literal(j->roll->members[vertex - 1].name);
     const struct job_seat *seat = job_seat(j, vertex);
     return j->via == NULL && (!seat->moved || (seat->hung_up && !is_address));
 }
@@ -150,6 +148,8 @@ void job_return_greet(struct job *j, uint32_t vertex, bool same)
     job_record_changed(j);
     if (!same && has_ended(j, vertex))
         seat->fence_ms = 0;
+    if (seat->fence_ms <= loop_now_ms())
+        seat->moved = false; // the next loss is of the agent that is here
     job_muster_check(j);
     if (!job_attempt_lives(j) || j->at->prepare == NULL)
         return;

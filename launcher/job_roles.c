@@ -134,9 +134,11 @@ static void take_document(struct job *j, const Muster__Roles *roles)
 
 static void start_again(struct job *j, const Muster__Failed *order)
 {
+    // One that stops starts again anyhow: that is what was ordered.
+    j->roles->ordered =
+        j->roles->ordered || job_attempt_lives(j) || j->state == JOB_STOP;
     if (!job_attempt_lives(j))
         return;
-    j->roles->ordered = true;
     job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE, "%s", order->text);
 }
 

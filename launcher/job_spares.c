@@ -213,12 +213,6 @@ static bool has_failed(const struct job *j, uint32_t member)
 
 // ---- who follows ----------------------------------------------------------------
 
-static bool is_literal(const char *name)
-{
-    struct sockaddr_storage unused;
-    return hostname_literal(name, strlen(name), &unused);
-}
-
 static struct spares_member *list_members(const struct job *j)
 {
     struct spares_member *m = xcalloc(j->group.n, sizeof *m);
@@ -227,7 +221,7 @@ static struct spares_member *list_members(const struct job *j)
             j->group.v[i].state == GROUP_ATTACHED && !job_seat(j, i + 1)->leaves;
         m[i].failed = has_failed(j, i);
         m[i].slots = j->opts->map.oversubscribe ? UINT32_MAX : job_slots(j, i);
-        if (m[i].there && is_literal(j->roll->members[i].name))
+        if (m[i].there && hostname_is_literal(j->roll->members[i].name))
             m[i].hostname = j->roll->members[i].hostname;
     }
     return m;

@@ -105,9 +105,9 @@ void job_stopped(struct job *j)
 void job_stop_over(struct job *j)
 {
     for (uint32_t i = 0; i < j->group.n; i++) {
-        CLEANUP_FREE char *name = group_member_text(&j->group.v[i]);
         if (!j->at->seats[i].hosts || j->at->seats[i].stopped)
             continue;
+        CLEANUP_FREE char *name = group_member_text(&j->group.v[i]);
         log_warn(j->conf.log,
                  "member %s gave no proof that its ranks are gone; it was left", name);
         j->at->unproven = true;

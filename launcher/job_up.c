@@ -103,13 +103,13 @@ static void on_exited(struct job *j, const struct frame *f)
                           "pid", (int)m->pid, "status", (int)m->status, "late",
                           (double)late / 1e3));
     bool bad = m->status != 0 || (m->pmix_connected && !m->pmix_finalized);
-    if (job_attempt_lives(j) && bad)
+    if (job_attempt_lives(j) && bad) {
         job_stats_heard(j->stats, JOB_STATS_EXIT, late);
-    if (job_attempt_lives(j) && bad)
         job_notify_ended(j, m->rank,
                          WIFSIGNALED(m->status)
                              ? MUSTER__NOTIFY__ENDED__SIGNALED
                              : MUSTER__NOTIFY__ENDED__WITHOUT_FINALIZE);
+    }
     // SIGKILL is not what a stop begins with: somebody else's (the kernel, out of
     // memory).
     bool counts = job_attempt_lives(j) || (job_settling(j) && m->status == SIGKILL);

@@ -119,6 +119,12 @@ static char *silent_members(const struct job *j)
 static void on_wait_over(evutil_socket_t fd, short what, void *arg)
 {
     struct job *j = arg;
+    uint64_t now = loop_now_ms();
+    uint64_t fences = j->state == JOB_PREPARE ? job_return_fences(j) : 0;
+    if (fences > now && j->at->ready == j->map.npositions) { // only GO waits
+        loop_timer_arm(j->wait_timer, fences - now + PREPARE_BOUND_MS);
+        return;
+    }
     if (j->state == JOB_PREPARE || j->state == JOB_START) {
         bool prepare = j->state == JOB_PREPARE;
         CLEANUP_FREE char *who = silent_members(j);

@@ -283,17 +283,6 @@ static void take_map_by(struct argp_state *state, struct opts *o, const char *te
     o->map.ppn = opt_number(state, "--map-by ppr", k, 1, 65536);
 }
 
-static void take_pre_stop(struct argp_state *state, struct opts *o, const char *text)
-{
-    int signo = signame_parse(text);
-    if (signo == 0 || signo == SIGKILL || signo == SIGSTOP)
-        argp_error(state,
-                   "--pre-stop-signal %s: give the name or number of a signal that a "
-                   "program can catch, such as USR1",
-                   text);
-    o->pre_stop_signal = (uint32_t)signo;
-}
-
 static void take_heartbeat(struct argp_state *state, struct opts *o, const char *text)
 {
     o->heartbeat_ms = seconds(state, "--heartbeat", text);
@@ -371,7 +360,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_PMI: check_pmi(state, o, arg); return 0;
     case KEY_WAIT: o->wait_ms = seconds(state, "--wait", arg); return 0;
     case KEY_GRACE: o->grace_ms = seconds(state, "--grace", arg); return 0;
-    case KEY_PRE_STOP_SIGNAL: take_pre_stop(state, o, arg); return 0;
+    case KEY_PRE_STOP_SIGNAL:
+        o->pre_stop_signal = (uint32_t)opt_signal(state, "--pre-stop-signal", arg);
+        return 0;
     case KEY_PRE_STOP_GRACE:
         o->pre_stop_ms = seconds(state, "--pre-stop-grace", arg);
         return 0;

@@ -60,15 +60,19 @@ static int settle_grid(struct opts *o, struct err *err)
 // What is one thing for all roles cannot be said of each of them, as they are jobs.
 static const char *roles_conflict(const struct opts *o)
 {
-    return o->status != NULL ? "--status serves one job, each role is one: leave it out"
-           : o->spares > 0
-               ? "--spares with roles: whose spares they would be is not said"
-           : o->map.has_grid             ? "--grid is one for all roles: leave it out"
-           : o->input != 1               ? "--stdin with roles: no role gets stdin"
-           : source_can_grow(&o->source) ? "roles need a source that names its members "
-                                           "in their order: give --pods "
-                                           "or a hostfile instead of --dns"
-                                         : NULL;
+    if (o->status != NULL)
+        return "--status serves one job, each role is one: leave it out";
+    if (o->spares > 0)
+        return "--spares cannot be shared among roles: leave it out";
+    if (o->map.has_grid)
+        return "--grid is one for all roles: leave it out";
+    if (o->input != 1)
+        return "--stdin reaches no role: leave it out";
+    if (source_can_grow(&o->source))
+        return "roles need a source that names its members in their order: give --pods "
+               "or "
+               "a hostfile instead of --dns";
+    return NULL;
 }
 
 static int settle_roles(struct opts *o, struct err *err)

@@ -4,8 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-#include "common/signame.h"
+#include "launcher/opt_number.h"
 #include "launcher/roles.h"
 
 enum { KEY_SCOPE = 0x3200, KEY_SIGNAL, KEY_PART };
@@ -31,9 +32,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_SIGNAL:
         o->option = "--role-signal";
-        o->signal = signame_parse(arg);
-        if (o->signal == 0)
-            argp_error(state, "--role-signal %s: give a signal, such as USR1", arg);
+        o->signal = opt_signal(state, "--role-signal", arg);
         return 0;
     case KEY_PART:
         o->is_part = true;
@@ -60,8 +59,10 @@ static int check_name(const struct apps_opts *apps, size_t i, struct err *err)
         return -1;
     }
     for (size_t k = 0; k < i; k++)
-        if (strcmp(apps->v[k].role, name) == 0) {
-            err_set(err, "--role %s is there twice: each program has a role of its own",
+        if (strcasecmp(apps->v[k].role, name) == 0) {
+            err_set(err,
+                    "--role %s is there twice (case does not count, as in "
+                    "MUSTER_ROLE_ADDRS_...): each program has a role of its own",
                     name);
             return -1;
         }

@@ -6,7 +6,8 @@
 //   deadline of Attach.connect_ms is over.
 //   branch_redial(): GONE, WAITING or DIALING -> WAITING; then every failure is one to try
 //   again after, as another pod may come to the address.
-// Whose host name is not the one that Attach expects is refused, as a failed try.
+// Whose host name is not the one that Attach expects is refused: a failed try, and of a child
+// that was not attached before the last one.
 // A child that is attached has got the same Attach body with its own vertex as dst, and
 // answers for its subtree: its ATTACHED and LOST frames come through frame().
 #ifndef MUSTER_WIRE_BRANCH_H

@@ -314,6 +314,8 @@ static void take_transport(struct link *heir, struct link *l)
     heir->t = l->t;
     heir->transport = STEAL(l->transport);
     heir->t->rebind(heir->transport, heir);
+    if (heir->t->tune != NULL)
+        heir->t->tune(heir->transport, heir->conf.dead_ms);
     heir->round = l->resume.round;
     heir->hung_up = false;
 }

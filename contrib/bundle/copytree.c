@@ -117,30 +117,28 @@ static int copy_entry(const struct walk *w, const char *from, const char *to,
     return -1;
 }
 
-static void close_dir(DIR **dir)
+static int is_part(const struct dirent *entry)
 {
-    if (*dir != NULL)
-        closedir(*dir);
+    return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+           !is_left_over(entry->d_name);
 }
 
+// The list is taken first: where a tree is copied onto itself, its folders change.
 static int copy_folder(const struct walk *w, const char *from, const char *to)
 {
-    __attribute__((cleanup(close_dir))) DIR *dir = opendir(from);
-    if (dir == NULL)
-        return fail(w, from, "cannot be opened");
+    struct dirent **list;
+    int n = scandir(from, &list, is_part, NULL), rc = 0;
+    if (n < 0)
+        return fail(w, from, "cannot be read");
     if (mkdir(to, 0755) < 0 && errno != EEXIST)
-        return fail(w, to, "cannot be made");
-    for (;;) {
-        errno = 0;
-        const struct dirent *entry = readdir(dir);
-        if (entry == NULL)
-            return errno == 0 ? 0 : fail(w, from, "cannot be read");
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-            is_left_over(entry->d_name))
-            continue;
-        if (copy_entry(w, from, to, entry->d_name) < 0)
-            return -1;
+        rc = fail(w, to, "cannot be made");
+    for (int i = 0; i < n; i++) {
+        if (rc == 0)
+            rc = copy_entry(w, from, to, list[i]->d_name);
+        free(list[i]);
     }
+    free(list);
+    return rc;
 }
 
 // Makes the folder, and those above it that are missing.

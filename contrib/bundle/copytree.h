@@ -11,7 +11,7 @@ typedef int copytree_edit_fn(void *arg, unsigned char *text, size_t n, struct er
 
 // Copies the folders and regular files of `from` into `to`, which is made where it is not
 // there. Each file is written beside its place and renamed to it: programs that run from an
-// earlier copy are not disturbed. Modes stay, owners do not. `to` may be `from`. Errors: "PATH:
+// earlier copy are not disturbed. Modes of files stay, owners do not. `to` may be `from`. Errors: "PATH:
 // text", and also a link or a device, which no bundle has.
 int copytree(const char *from, const char *to, copytree_edit_fn *edit, void *arg,
              struct err *err);

@@ -30,7 +30,7 @@ teardown() { bed_teardown; }
     [ "$status" = 0 ]
     [ "$(grep -c 'of 4' <<<"$output")" = 4 ]
   done
-  run -0 lead /opt/muster/bin/muster run --pods 'train-[0-1].train' --slots 1 sh -c 'env; cat /proc/$PPID/maps'
+  run -0 lead timeout 60 /opt/muster/bin/muster run --pods 'train-[0-1].train' --slots 1 sh -c 'env; cat /proc/$PPID/maps'
   [[ "$output" == *" /opt/muster/bin/musterd"* ]]
   [[ "$output" == *" /opt/muster/lib/libc.so.6"* ]]
   run ! grep -E '^LD_|=.*muster/lib| /(usr/)?lib' <<<"$output" # of the image, or left to ranks
@@ -42,7 +42,7 @@ teardown() { bed_teardown; }
   "$install" "$dir"
   "$dir/bin/muster" run -n 1 sleep 60 3>&- &
   local job=$!
-  until pgrep -P "$job" >/dev/null; do kill -0 "$job"; done
+  wait_for 20 pgrep -P "$job"
   "$install" "$dir"
   kill -0 "$job"
   run -0 "$dir/bin/muster" run -n 2 echo again

@@ -166,7 +166,7 @@ fault_cells() {
 
 @test "cases that tests name are in the table" {
     local id bad=0
-    for id in $(grep -rhoiE --include='*.bats' --include='*.c' 'case (hf|lau|ssh|pmx|hst|cfg|dns)-[0-9]+' tests |
+    for id in $(grep -rhoiE --include='*.bats' --include='*.c' 'case (hf|lau|ssh|pmx|hst|cfg|dns|rst)-[0-9]+' tests |
         sed 's/^[Cc]ase //' | sort -u); do
         case_rows | grep -q "^$id " || { echo "$id is not in tests/CASES.md"; bad=1; }
     done

@@ -115,7 +115,6 @@ at_work() { [ "$(grep -c "^rank . attempt $1 at " "$leader_log")" = 8 ]; }
 
 # serves OVERLAY SED...: starts it; returns when the Service would send requests to the leader.
 serves() {
-  "$muster" run --help | grep -q -e --per-node || skip "muster run has no --per-node"
   k8s_mine "$@"
   k8s_run serve-0/server >"$BATS_TEST_TMPDIR/events" 2>&1 3>&- &
   run_job=$!

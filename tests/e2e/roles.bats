@@ -24,7 +24,7 @@ roles() { python3 -c "import json, sys; r = json.load(open(sys.argv[1]))['roles'
   here --tag-output -x A=1 --role prefill -n 2 sh -c 'echo $RANK/$WORLD_SIZE $A $MUSTER_ROLE $MASTER_PORT' \
     : --role decode -n 1 -x A=2 sh -c 'echo $RANK/$WORLD_SIZE $A $MUSTER_ROLES $MUSTER_ROLE_ADDRS_PREFILL; cp $MUSTER_ROLE_FILE seen'
   [ "$status" = 0 ]
-  ! grep -v '<stdout>: ' <<<"$output"
+  [ -z "$(grep -v '<stdout>: ' <<<"$output")" ]
   [ "$(grep -c '^\[prefill\.[01]\]<stdout>: [01]/2 1 prefill [0-9]*$' <<<"$output")" = 2 ]
   grep -qxF '[decode.0]<stdout>: 0/1 2 prefill,decode 127.0.0.1' <<<"$output"
   [ "$(roles seen 'sorted(r), r["prefill"]["leader"], len(r["prefill"]["members"])')" = "['decode', 'prefill'] 127.0.0.1 1" ]
@@ -48,7 +48,13 @@ roles() { python3 -c "import json, sys; r = json.load(open(sys.argv[1]))['roles'
   [[ "$stderr" == *'--restart-scope is about restarts: give --on-failure restart'* ]]
   here --role-signal FOO --role a true
   [ "$status" = 125 ]
-  [[ "$stderr" == *'--role-signal FOO: give a signal'* ]]
+  [[ "$stderr" == *'--role-signal FOO: give the name or number of a signal that a program can catch'* ]]
+  here --on-failure restart --role-signal KILL --role a true : --role b true
+  [ "$status" = 125 ]
+  [[ "$stderr" == *'--role-signal KILL: give '* ]]
+  here --role Prefill true : --role prefill true
+  [ "$status" = 125 ]
+  [[ "$stderr" == *'--role prefill is there twice'* ]]
   here --status 7900 --role a true
   [ "$status" = 125 ]
   [[ "$stderr" == *'--status serves one job'* ]]
@@ -168,9 +174,9 @@ told() {
   ip[0]=$("$podbox" ip train-0)
   wait_for 30 told decode 0 'r["prefill"]["leader"]' "${ip[0]}"
   grep -q "^0/2 ${ip[0]} ${ip[0]} .* ${ip[0]},${ip[1]} ${ip[2]},${ip[3]}$" "$shared/records/prefill.0.2"
-  [ ! -e "$shared/records/decode.0.3" ]
   touch "$shared/end"
   ends_within 60 "$job"
   [ "$code" = 0 ]
+  [ ! -e "$shared/records/decode.0.3" ] # decode was not restarted
   wait_for 10 nothing_left 4
 }

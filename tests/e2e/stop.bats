@@ -246,3 +246,13 @@ assert t < 2.3 # with the default it is 3, less a tick' "$cut"
   [ "$(grep -c '^attempt 2$' "$out")" = 2 ]
   grep -q '^muster: attempt 1 failed after .*was lost' "$out"
 }
+
+@test "an agent that is told to end says so by its exit code: a Job makes another pod" {
+  pods_up 1
+  "$podbox" exec train-0 "$musterd" >"$out" 2>&1 3>&- &
+  job=$!
+  wait_for 20 grep -q ' listens on ' "$out"
+  kill -TERM "$(pids_of train-0 'musterd$' 'podbox' | head -1)"
+  ends_within 20 "$job"
+  [ "$code" = 143 ]
+}

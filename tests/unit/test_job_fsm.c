@@ -7,7 +7,9 @@
 // Where each event leads to; where none is written the state stays.
 static const enum job_state expected[JOB_STATES][JOB_EVENTS] = {
     [JOB_DISCOVER] = {[JOB_EV_FOUND] = JOB_CONNECT, [JOB_EV_CAUSE] = JOB_CLOSE},
-    [JOB_CONNECT] = {[JOB_EV_CONNECTED] = JOB_CLAIM, [JOB_EV_CAUSE] = JOB_CLOSE},
+    [JOB_CONNECT] = {[JOB_EV_CONNECTED] = JOB_CLAIM,
+                     [JOB_EV_CAUSE] = JOB_CLOSE,
+                     [JOB_EV_LEAVE] = JOB_CLOSE},
     [JOB_CLAIM] = {[JOB_EV_CLAIMED] = JOB_PREPARE,
                    [JOB_EV_AGAIN] = JOB_MUSTER,
                    [JOB_EV_CAUSE] = JOB_CLOSE,

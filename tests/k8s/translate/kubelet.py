@@ -70,10 +70,14 @@ class Container:
         else:
             self.ready = passed
 
-    def stop(self, grace):
+    def term(self):
+        """Once: to musterd a second SIGTERM means at once."""
+        if self.child is not None:
+            self.child.send_signal(signal.SIGTERM)
+
+    def wait(self, grace):
         if self.child is None:
             return
-        self.child.send_signal(signal.SIGTERM)
         try:
             self.child.wait(grace)
         except subprocess.TimeoutExpired:
@@ -88,7 +92,6 @@ class PodLife(threading.Thread):
         self.live, self.volumes, self.published = None, {}, False
         self.sidecars, self.mains, self.init = [], [], None
         self.leave = threading.Event()
-        self.orders = []
 
     def say(self, text):
         self.node.say(f'{self.pod.name}: {text}')
@@ -129,7 +132,8 @@ class PodLife(threading.Thread):
             self.init.start()
             while not self.init.ended():
                 if self.leave.wait(TICK_S):
-                    self.init.stop(0)
+                    self.init.term()
+                    self.init.wait(0)
                     return False
             if self.init.code == 0:
                 return True
@@ -200,13 +204,17 @@ class PodLife(threading.Thread):
                 self.publish()
         except (Refused, RuntimeError, OSError) as e:
             self.node.fail(f'pod {self.pod.name}: {e}')
+        except Exception as e:  # whatever it is, the run has to end
+            self.node.fail(f'pod {self.pod.name}: {type(e).__name__}: {e}')
         self.end()
 
     def end(self):
         """Main containers first, with the pod's grace; then sidecars, in reverse."""
         grace = self.pod.spec.get('terminationGracePeriodSeconds', 30)
         for c in self.mains:
-            if c.child is not None:
-                c.child.send_signal(signal.SIGTERM)
-        for c in self.mains + self.sidecars[::-1]:
-            c.stop(grace)
+            c.term()
+        for c in self.mains:
+            c.wait(grace)
+        for c in self.sidecars[::-1]:
+            c.term()
+            c.wait(grace)

@@ -38,9 +38,15 @@ class Prober:
         entered = ctypes.CDLL(None, use_errno=True).setns(net, CLONE_NEWNET) == 0
         while True:
             probe, ip, answer = self.questions.get()
-            answer.put(entered and ask(probe, ip))
+            try:
+                answer.put(ask(probe, ip) if entered else OSError('the bed has no network to enter'))
+            except Exception as e:  # for who asked
+                answer.put(e)
 
     def passes(self, probe, ip):
         answer = queue.Queue()
         self.questions.put((probe, ip, answer))
-        return answer.get()
+        passed = answer.get()
+        if isinstance(passed, Exception):
+            raise RuntimeError(f'probe {probe}: {type(passed).__name__}: {passed}')
+        return passed
