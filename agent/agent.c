@@ -11,6 +11,7 @@
 #include <utlist.h>
 
 #include "agent/handoff.h"
+#include "agent/inspect.h"
 #include "agent/master_port.h"
 #include "agent/record.h"
 #include "agent/session.h"
@@ -46,6 +47,7 @@ struct agent {
     struct warm *warm;
     struct records *records;
     struct handoff *handoff;
+    struct inspect *inspect;
     struct event *sigchld;
     char *pmixd;
     bool terminating;
@@ -79,6 +81,11 @@ struct records *agent_records(struct agent *a)
 struct handoff *agent_handoff(struct agent *a)
 {
     return a->handoff;
+}
+
+struct inspect *agent_inspect(struct agent *a)
+{
+    return a->inspect;
 }
 
 // ---- children --------------------------------------------------------------------
@@ -311,6 +318,7 @@ struct agent *agent_create(const struct agent_conf *conf)
     a->shells = shells_create(a);
     a->warm = warm_create(a);
     a->records = records_create();
+    a->inspect = inspect_create(a);
     struct handoff_conf files = {
         .base = conf->base, .log = conf->log, .dir = conf->run_dir, .keep = conf->keep};
     a->handoff = handoff_create(&files);
@@ -347,6 +355,7 @@ void agent_destroy(struct agent *a)
     }
     handoff_destroy(a->handoff);
     warm_destroy(a->warm);
+    inspect_destroy(a->inspect);
     wait_for_keepers(a);
     agent_kill_strays(a);
     event_free(a->sigchld);

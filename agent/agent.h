@@ -16,6 +16,7 @@ struct agent;
 struct agent_child;
 struct event_base;
 struct handoff;
+struct inspect;
 struct keep;
 struct keyring;
 struct log;
@@ -56,6 +57,7 @@ const char *agent_pmixd(const struct agent *a);
 struct warm *agent_warm(struct agent *a);
 struct records *agent_records(struct agent *a); // of jobs
 struct handoff *agent_handoff(struct agent *a);
+struct inspect *agent_inspect(struct agent *a);
 // Tell when a child ends; the entry is gone after the call. `gone` comes from the loop.
 typedef void (*agent_child_fn)(void *arg, int status);
 struct agent_child *agent_watch_child(struct agent *a, pid_t pid, agent_child_fn gone,

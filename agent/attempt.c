@@ -149,6 +149,13 @@ void attempt_add_world(struct attempt *at, Muster__Prepare *prepare)
 {
     ERR_AUTO err = ERR_INIT;
     uint32_t world = prepare->world;
+    // Who is attached while PREPARE goes down the tree gets it from its parent, and again from the
+    // launcher, which hears of it afterwards.
+    if (world < at->nworlds) {
+        log_debug(log_of(at), "PREPARE of world %u came again", world);
+        msg_free(prepare);
+        return;
+    }
     if (attempt_world_add(at, prepare, &err) == 0) {
         attempt_world_begin(at);
         return;

@@ -23,6 +23,8 @@ void attempt_destroy(struct attempt *at);
 // goes up later.
 void attempt_add_world(struct attempt *at, Muster__Prepare *prepare);
 uint32_t attempt_number(const struct attempt *at);
+// Does this pod host ranks of any world? If not, it only relays for its subtree.
+bool attempt_hosts(const struct attempt *at);
 // A frame from above for this attempt, or from below (collectives).
 void attempt_frame(struct attempt *at, const struct frame *f);
 void attempt_from_child(struct attempt *at, const struct frame *f);

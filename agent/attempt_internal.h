@@ -2,6 +2,8 @@
 #ifndef MUSTER_AGENT_ATTEMPT_INTERNAL_H
 #define MUSTER_AGENT_ATTEMPT_INTERNAL_H
 
+#include <time.h>
+
 #include "agent/attempt.h"
 #include "agent/attempt_fsm.h"
 #include "wire/chan.h"
@@ -41,7 +43,10 @@ struct attempt {
     unsigned strays_left; // rounds of looking for what a killed keeper left
 
     struct chan *pmixd;
-    int64_t oom_kills;    // of this container when the first ranks were started
+    int64_t oom_kills; // of this container when the first ranks were started
+    struct timespec
+        begun;            // when that was, as files are stamped (shm_files.h); 0: never
+    bool failed_here;     // a rank here did not end well, or may not have
     char *tmpdir;         // of the PMIx server and the ranks' sessions; NULL: none
     char *role_file;      // that its ranks read; NULL: the job has no roles
     uint16_t master_port; // of the first world's rank 0, when that is here; else 0
@@ -95,8 +100,6 @@ struct attempt_rank *attempt_world_rank(const struct attempt_world *w, uint32_t 
 struct attempt_rank *attempt_rank(const struct attempt *at, uint32_t number);
 // The world that has the number, NULL when there is none.
 struct attempt_world *attempt_world_of(const struct attempt *at, uint32_t number);
-// Does this pod host ranks of any world? If not, it only relays for its subtree.
-bool attempt_hosts(const struct attempt *at);
 
 // attempt_keeper.c: the keeper process and its frames.
 int attempt_keeper_start(struct attempt *at, struct err *err);
@@ -112,7 +115,7 @@ bool attempt_keeper_hunt(struct attempt *at, struct strv *leftovers);
 
 // attempt_proof.c: what is left of an attempt beside its processes.
 // Removes its temporary files; a text for each thing that is left, or stands in the way of
-// the next attempt.
+// the next attempt. Once none of its ranks is left.
 void attempt_proof(struct attempt *at, struct strv *findings);
 // Only removes them; NULL: nobody is told.
 void attempt_proof_clear(struct attempt *at, struct strv *findings);

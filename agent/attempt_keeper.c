@@ -11,6 +11,7 @@
 #include "agent/oom.h"
 #include "agent/pmi1.h"
 #include "agent/rank_env.h"
+#include "agent/shm_files.h"
 #include "agent/warm.h"
 #include "common/log.h"
 #include "common/loop.h"
@@ -68,6 +69,7 @@ static void on_exited(struct attempt *at, const struct frame *f)
     }
     r->exited = m;
     r->gone = true;
+    at->failed_here = at->failed_here || m->status != 0;
     // Read at once: the kernel counts before the process is gone.
     int64_t kills = WIFSIGNALED(m->status) ? oom_kills("") : -1;
     if (kills > at->oom_kills)
@@ -149,6 +151,7 @@ static void on_frame(void *arg, const struct frame *f)
 static void begin_hunt(struct attempt *at)
 {
     loop_timer_disarm(at->bound);
+    at->failed_here = true;
     at->strays_left = STRAY_ROUNDS;
     loop_timer_arm(at->timer, 0);
 }
@@ -334,8 +337,10 @@ void attempt_keeper_spawn(struct attempt *at, struct attempt_world *w,
                          .role_file = at->role_file,
                          .cpus = conf_of(at)->hello->cpus};
     Muster__Spawn *m = make_spawn(at, w, &e);
-    if (w->prepare->world == 0)
+    if (at->begun.tv_sec == 0) { // the first world that has ranks here
+        at->begun = shm_files_now();
         at->oom_kills = oom_kills("");
+    }
     chan_send_msg(at->keeper, &f, &m->base);
     msg_free(m);
 }

@@ -1,4 +1,4 @@
-// What an attempt leaves beside its processes: temporary files, and a port.
+// What an attempt leaves beside its processes: temporary files, a port, shared memory.
 #include <errno.h>
 #include <ftw.h>
 #include <stdio.h>
@@ -8,6 +8,7 @@
 
 #include "agent/attempt_internal.h"
 #include "agent/port_holder.h"
+#include "agent/shm_files.h"
 #include "common/mem.h"
 
 static int remove_one(const char *path, const struct stat *st, int type,
@@ -39,8 +40,17 @@ static void look_at_port(const struct attempt *at, struct strv *findings)
                   at->master_port, who);
 }
 
+// Ranks that were killed could not remove what they had made there, and libpmix knows of
+// Open MPI's files alone. Where the pod is shared others may have made it, too.
+static void look_at_shm(const struct attempt *at, struct strv *findings)
+{
+    if (at->failed_here && at->begun.tv_sec != 0 && session_owns_pod(at->session))
+        shm_files_name("/dev/shm", &at->begun, findings);
+}
+
 void attempt_proof(struct attempt *at, struct strv *findings)
 {
     attempt_proof_clear(at, findings);
     look_at_port(at, findings);
+    look_at_shm(at, findings);
 }

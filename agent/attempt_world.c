@@ -205,6 +205,13 @@ static void cannot_prepare(struct attempt *at, const struct attempt_world *w,
         attempt_report_failure(at, w->prepare->world, err);
 }
 
+// Also while its keeper is gone, or let go, and what that leaves is hunted: another one would
+// be hunted with it.
+static bool is_lost(const struct attempt *at)
+{
+    return at->state == ATTEMPT_FAILED || at->letting_go || at->strays_left > 0;
+}
+
 void attempt_world_begin(struct attempt *at)
 {
     ERR_AUTO err = ERR_INIT;
@@ -212,12 +219,15 @@ void attempt_world_begin(struct attempt *at)
     if (!attempt_hosts(at) || at->state > ATTEMPT_FAILED)
         return;
     w->begun = true;
+    if (is_lost(at)) {
+        err_set(&err, "nothing is started any more after an earlier failure");
+        cannot_prepare(at, w, &err);
+        return;
+    }
     attempt_arm_bound(at);
     if (w->prepare->world == 0)
         attempt_roll_wait(at);
-    if (at->state == ATTEMPT_FAILED)
-        err_set(&err, "nothing is started any more after an earlier failure");
-    if (at->state == ATTEMPT_FAILED || prepare(at, w, &err) < 0)
+    if (prepare(at, w, &err) < 0)
         cannot_prepare(at, w, &err);
 }
 

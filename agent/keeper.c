@@ -171,16 +171,10 @@ static size_t reap(struct keeper *k)
     return n;
 }
 
-// With the pre-stop over, the rest of the STOP follows.
-static void end_pre_stop(struct keeper *k)
-{
-    happen(k, k->stop.grace_ms > 0 ? KEEPER_STOP : KEEPER_STOP_NOW);
-}
-
 static void ask_round(struct keeper *k)
 {
     if (!keeper_ranks_grouped(k->ranks))
-        end_pre_stop(k);
+        happen(k, KEEPER_ANSWERED);
 }
 
 static void end_round(struct keeper *k)
@@ -263,8 +257,6 @@ static void on_grace(evutil_socket_t fd, short what, void *arg)
     struct keeper *k = arg;
     if (k->state == KEEPER_DRAINING && k->pmixd > 0)
         kill(k->pmixd, SIGKILL);
-    else if (k->state == KEEPER_ASKING)
-        end_pre_stop(k);
     else
         happen(k, KEEPER_GRACE_OVER);
 }

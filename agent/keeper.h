@@ -28,7 +28,8 @@
 //
 // What a rank that ended leaves behind runs on until STOP. The PMIx server's end is not
 // reported: its socket tells the agent. When nobody else is left it gets SIGTERM,
-// and soon SIGKILL. When fd 3 closes, everybody is killed at once and the program ends. States: see keeper_state.h.
+// and soon SIGKILL. When fd 3 closes, everybody is killed at once and the program ends. States:
+// see keeper_state.h.
 #ifndef MUSTER_AGENT_KEEPER_H
 #define MUSTER_AGENT_KEEPER_H
 

@@ -1,5 +1,8 @@
 noinst_LIBRARIES += agent/libkeeper.a
 agent_libkeeper_a_SOURCES = \
+	%D%/check_list.c %D%/check_list.h \
+	%D%/inspector.c %D%/inspector.h \
+	%D%/inspector_fsm.c %D%/inspector_fsm.h \
 	%D%/keeper.c %D%/keeper.h \
 	%D%/keeper_kin.c %D%/keeper_kin.h \
 	%D%/keeper_main.c %D%/keeper_main.h \

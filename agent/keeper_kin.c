@@ -6,8 +6,6 @@
 
 #include "common/proc.h"
 
-enum { KILLED_MAX = 4096 };
-
 size_t keeper_kin_count(pid_t except)
 {
     return proc_descendants_but(getpid(), &except, 1, NULL, 0);
@@ -21,11 +19,7 @@ void keeper_kin_terminate(pid_t except)
 
 size_t keeper_kin_kill(pid_t except)
 {
-    pid_t pids[KILLED_MAX];
-    size_t n = proc_descendants_but(getpid(), &except, 1, pids, KILLED_MAX);
-    for (size_t i = 0; i < n && i < KILLED_MAX; i++)
-        kill(pids[i], SIGKILL);
-    return n;
+    return proc_kill_but(getpid(), SIGKILL, &except, 1);
 }
 
 void keeper_kin_name(pid_t except, struct strv *names)

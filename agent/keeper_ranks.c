@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "agent/keeper_state.h"
@@ -14,6 +15,8 @@
 #include "common/mem.h"
 #include "common/proc.h"
 #include "common/strv.h"
+
+enum { FILES_MAX = 1 << 16 };
 
 struct rank {
     struct keeper_ranks *all; // borrowed
@@ -32,8 +35,22 @@ struct keeper_ranks {
     size_t n;
     int *fds; // owned: the ranks' PMI sockets, until they are started
     size_t nfds;
-    int pmi_sock; // that they come over; -1: none
+    int pmi_sock;        // that they come over; -1: none
+    struct rlimit files; // of the ranks; the keeper has more
 };
+
+// Three descriptors a rank: what a container allows by default (1,024) is little where a rank has
+// one CPU. Ranks get what they would have without a keeper.
+static void raise_files(struct rlimit *before)
+{
+    getrlimit(RLIMIT_NOFILE, before);
+    struct rlimit more = *before;
+    rlim_t most = more.rlim_max < FILES_MAX ? more.rlim_max : FILES_MAX;
+    if (more.rlim_cur >= most)
+        return;
+    more.rlim_cur = most;
+    setrlimit(RLIMIT_NOFILE, &more);
+}
 
 struct keeper_ranks *keeper_ranks_create(struct event_base *base,
                                          keeper_ranks_output_fn output,
@@ -45,6 +62,7 @@ struct keeper_ranks *keeper_ranks_create(struct event_base *base,
     rs->taken = taken;
     rs->arg = arg;
     rs->pmi_sock = -1;
+    raise_files(&rs->files);
     return rs;
 }
 
@@ -185,6 +203,7 @@ static int start_rank(struct rank *r, const Muster__Spawn *spawn,
         .nfds = fds_of(r, pmi, fds),
         .own_session = true,
         .death_signal = SIGKILL,
+        .files = &r->all->files,
     };
     pid_t pid = proc_spawn(&spec, err);
     if (pid < 0)

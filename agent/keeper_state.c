@@ -34,7 +34,9 @@ static const struct step steps[KEEPER_STATES][STEPS_MAX + 1] = {
                       {KEEPER_STOP_NOW, KEEPER_KILLING},
                       {KEEPER_AGENT_GONE, KEEPER_ORPHANED},
                       {0, KEEPER_SPENT}},
-    [KEEPER_ASKING] = {{KEEPER_STOP, KEEPER_ENDING},
+    [KEEPER_ASKING] = {{KEEPER_ANSWERED, KEEPER_ENDING},
+                       {KEEPER_GRACE_OVER, KEEPER_ENDING},
+                       {KEEPER_STOP, KEEPER_ENDING},
                        {KEEPER_STOP_NOW, KEEPER_KILLING},
                        {KEEPER_AGENT_GONE, KEEPER_ORPHANED},
                        {0, KEEPER_ASKING}},
@@ -76,7 +78,7 @@ const char *keeper_state_name(enum keeper_state state)
 const char *keeper_event_name(enum keeper_event event)
 {
     static const char *const names[KEEPER_EVENTS] = {
-        "SPAWNED",    "SPAWN_FAILED", "ASK",     "STOP",    "STOP_NOW",
+        "SPAWNED",    "SPAWN_FAILED", "ASK",     "STOP",    "STOP_NOW",  "ANSWERED",
         "GRACE_OVER", "EMPTY",        "GIVE_UP", "DRAINED", "AGENT_GONE"};
     return names[event];
 }

@@ -20,13 +20,14 @@ enum keeper_state {
 enum keeper_event {
     KEEPER_SPAWNED,
     KEEPER_SPAWN_FAILED,
-    KEEPER_ASK,      // STOP with a pre-stop signal
-    KEEPER_STOP,     // with a grace; also when the pre-stop is over
-    KEEPER_STOP_NOW, // without
-    KEEPER_GRACE_OVER,
-    KEEPER_EMPTY,   // nobody is left below the keeper (but the PMIx server)
-    KEEPER_GIVE_UP, // somebody outlived SIGKILL for too long
-    KEEPER_DRAINED, // all output was passed on, or the time for it is over
+    KEEPER_ASK,        // STOP with a pre-stop signal
+    KEEPER_STOP,       // with a grace
+    KEEPER_STOP_NOW,   // without
+    KEEPER_ANSWERED,   // all ranks that were asked have ended
+    KEEPER_GRACE_OVER, // of the state: the pre-stop's, or SIGTERM's
+    KEEPER_EMPTY,      // nobody is left below the keeper (but the PMIx server)
+    KEEPER_GIVE_UP,    // somebody outlived SIGKILL for too long
+    KEEPER_DRAINED,    // all output was passed on, or the time for it is over
     KEEPER_AGENT_GONE,
     KEEPER_EVENTS,
 };

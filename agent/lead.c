@@ -16,6 +16,7 @@
 #include "common/loop.h"
 #include "common/mem.h"
 #include "common/proc.h"
+#include "common/sha256.h"
 #include "wire/claim.h"
 
 enum { LOOK_MS = 200 }; // whether others still have ranks here
@@ -51,7 +52,8 @@ bool lead_again(struct lead_tries *t, int status, uint64_t ran_ms, uint32_t *pau
 
 // ---- the child --------------------------------------------------------------------
 
-// A script may run more than one job: only `muster run` itself gets a key.
+// A script may run more than one job: only `muster run` itself gets a key, and what tells the
+// launchers of this agent that a --rerun of theirs is the same one.
 static bool is_muster_run(char *const *argv)
 {
     const char *slash = strrchr(argv[0], '/');
@@ -60,16 +62,23 @@ static bool is_muster_run(char *const *argv)
            strcmp(argv[1], "run") == 0;
 }
 
-static void set_key(char *const *argv)
+static void set_key(const struct lead *l)
 {
-    char host[CLAIM_KEY_MAX + 1] = "";
+    const ProtobufCBinaryData *own = &agent_conf(l->conf.agent)->hello->incarnation;
+    char host[CLAIM_KEY_MAX + 1] = "", order[SHA256_HEX];
     unsetenv(CLAIM_LEAD_ENV);
-    if (is_muster_run(argv) && gethostname(host, sizeof host - 1) == 0)
+    unsetenv(CLAIM_ORDER_ENV);
+    if (!is_muster_run(l->conf.argv))
+        return;
+    if (gethostname(host, sizeof host - 1) == 0)
         setenv(CLAIM_LEAD_ENV, host, 1);
+    sha256_hex(own->data, own->len, order);
+    setenv(CLAIM_ORDER_ENV, order, 1);
 }
 
-static _Noreturn void become(char *const *argv, pid_t parent)
+static _Noreturn void become(const struct lead *l, pid_t parent)
 {
+    char *const *argv = l->conf.argv;
     static const int defaults[] = {SIGPIPE, SIGUSR1, SIGUSR2, SIGTERM, SIGINT, SIGHUP};
     sigset_t none;
     for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)
@@ -80,7 +89,7 @@ static _Noreturn void become(char *const *argv, pid_t parent)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(128 + SIGKILL);
-    set_key(argv);
+    set_key(l);
     execvp(argv[0], argv);
     dprintf(2, "musterd: --lead: cannot start %s: %s\n", argv[0], strerror(errno));
     _exit(errno == ENOENT ? 127 : 126);
@@ -90,13 +99,19 @@ static void on_gone(void *arg, int status);
 
 static void start(struct lead *l)
 {
+    // All signals wait while the child still has our handlers, and our loop to tell of them.
+    sigset_t all, old;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &old);
     pid_t parent = getpid(), pid = fork();
     if (pid == 0)
-        become(l->conf.argv, parent);
+        become(l, parent);
+    int why = errno;
+    sigprocmask(SIG_SETMASK, &old, NULL);
     l->started_ms = loop_now_ms();
     l->state = LEAD_RUNNING;
     if (pid < 0) { // no process to be had now: as one that was killed at once
-        log_warn(l->conf.log, "cannot start the launcher: %s", strerror(errno));
+        log_warn(l->conf.log, "cannot start the launcher: %s", strerror(why));
         on_gone(l, SIGKILL);
         return;
     }

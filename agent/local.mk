@@ -15,6 +15,7 @@ agent_libagent_a_SOURCES = \
 	%D%/handoff_dir.c %D%/handoff_dir.h \
 	%D%/handoff_fsm.c %D%/handoff_fsm.h \
 	%D%/inner.c %D%/inner.h \
+	%D%/inspect.c %D%/inspect.h \
 	%D%/kit.c %D%/kit.h \
 	%D%/lead.c %D%/lead.h \
 	%D%/modex.c %D%/modex.h \
@@ -29,7 +30,10 @@ agent_libagent_a_SOURCES = \
 	%D%/session_beside.c \
 	%D%/session_children.c \
 	%D%/session_claim.c \
+	%D%/session_inspect.c \
+	%D%/session_place.c \
 	%D%/shell.c %D%/shell.h \
+	%D%/shm_files.c %D%/shm_files.h \
 	%D%/warm.c %D%/warm.h
 agent_musterd_SOURCES = %D%/main.c
 agent_musterd_LDADD = agent/libagent.a $(PMI1_LIBS) $(KEEPER_LIBS) $(WIRE_LIBS) $(SIDECAR_LIBS) \

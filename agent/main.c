@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/inspector.h"
 #include "agent/keeper_main.h"
 #include "agent/lead.h"
 #include "agent/opts.h"
@@ -213,6 +214,8 @@ int main(int argc, char **argv)
     std_fill();
     if (argc > 1 && strcmp(argv[1], "keeper") == 0)
         return keeper_main(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "inspector") == 0)
+        return inspector_main(argc - 1, argv + 1);
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
         printf("musterd %s\n", MUSTER_VERSION);
         return 0;

@@ -2,8 +2,9 @@
 //
 // Started by the agent with fd 3 as its wire (muster.proto, "agent and muster-pmixd").
 // libpmix starts at once, so that a server that stands by costs an attempt nothing; a
-// PmixReady without a namespace says that it has started. One setup for each world, fences, modex and all else until fd 3 closes; then it is gone at once,
-// without libpmix's teardown, which can hang. It is never used for a second attempt.
+// PmixReady without a namespace says that it has started. One setup for each world, fences,
+// modex and all else until fd 3 closes; then it is gone at once, without libpmix's teardown,
+// which can hang. It is never used for a second attempt.
 #include <event2/event.h>
 #include <signal.h>
 #include <stdbool.h>

@@ -15,7 +15,7 @@
 enum { LISTENS = 0x0a }; // TCP_LISTEN as /proc/net/tcp has it
 
 // "sl: LOCAL:PORT REMOTE:PORT ST tx:rx tr:when retrnsmt uid timeout inode ..." (proc(5)).
-static unsigned long inode_of_line(const char *line, uint16_t port)
+unsigned long port_holder_inode(const char *line, uint16_t port)
 {
     unsigned local, state;
     unsigned long inode;
@@ -26,18 +26,6 @@ static unsigned long inode_of_line(const char *line, uint16_t port)
     return local == port && state == LISTENS ? inode : 0;
 }
 
-unsigned long port_holder_inode(const char *table, uint16_t port)
-{
-    for (const char *line = table; *line != '\0';) {
-        unsigned long inode = inode_of_line(line, port);
-        if (inode != 0)
-            return inode;
-        line += strcspn(line, "\n");
-        line += *line == '\n' ? 1 : 0;
-    }
-    return 0;
-}
-
 // Line by line: the table of a busy pod is long.
 static unsigned long look_in(const char *path, uint16_t port)
 {
@@ -45,7 +33,7 @@ static unsigned long look_in(const char *path, uint16_t port)
     unsigned long inode = 0;
     FILE *f = fopen(path, "re");
     while (f != NULL && inode == 0 && fgets(line, sizeof line, f) != NULL)
-        inode = inode_of_line(line, port);
+        inode = port_holder_inode(line, port);
     if (f != NULL)
         fclose(f);
     return inode;

@@ -8,8 +8,8 @@
 // socket it is. NULL: nobody listens there. Caller frees.
 char *port_holder_text(uint16_t port);
 
-// Pure: the inode of a socket that listens on `port`, from the text of /proc/net/tcp or
-// tcp6; 0: none does.
-unsigned long port_holder_inode(const char *table, uint16_t port);
+// Pure: the inode of a socket that listens on `port`, from a line of /proc/net/tcp or tcp6;
+// 0: the line tells of none.
+unsigned long port_holder_inode(const char *line, uint16_t port);
 
 #endif

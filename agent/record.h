@@ -17,7 +17,8 @@
 struct records;
 
 enum { RECORD_JOBS_MAX = 64, RECORD_LAUNCHER_BYTES = 16 };
-// The term of a job without a key whose launcher is not to have this agent again.
+// The term of a job without a key whose launcher is not to have this agent again; no job
+// with a key comes so far (CLAIM_TERM_MAX).
 #define RECORD_TERM_BANNED UINT32_MAX
 
 // Who claims which job. All borrowed.

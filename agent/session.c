@@ -45,9 +45,17 @@ struct attempt *session_find_attempt(struct session *s, uint32_t number)
     return NULL;
 }
 
-// A frame of ours about one attempt.
-static void up_attempt_msg(struct session *s, uint16_t kind, uint32_t attempt,
-                           const ProtobufCMessage *msg)
+bool session_has_ranks(const struct session *s)
+{
+    const struct running *r;
+    DL_FOREACH (s->attempts, r)
+        if (attempt_hosts(r->attempt))
+            return true;
+    return false;
+}
+
+void session_up_attempt_msg(struct session *s, uint16_t kind, uint32_t attempt,
+                            const ProtobufCMessage *msg)
 {
     BUF_AUTO body = BUF_INIT;
     struct frame f = {.kind = kind, .job = s->job, .term = s->term, .attempt = attempt};
@@ -57,7 +65,7 @@ static void up_attempt_msg(struct session *s, uint16_t kind, uint32_t attempt,
 
 void session_up_msg(struct session *s, uint16_t kind, const ProtobufCMessage *msg)
 {
-    up_attempt_msg(s, kind, 0, msg);
+    session_up_attempt_msg(s, kind, 0, msg);
 }
 
 void session_drop_stale(struct session *s, const struct frame *f)
@@ -67,112 +75,31 @@ void session_drop_stale(struct session *s, const struct frame *f)
               frame_kind_name(f->kind), f->term, (unsigned long long)++s->stale);
 }
 
-static void refuse_prepare(struct session *s, uint32_t attempt, const struct err *err)
-{
-    CLEANUP_FREE char *text = xasprintf("PREPARE makes no sense: %s", err_text(err));
-    Muster__Failed m = MUSTER__FAILED__INIT;
-    m.text = text;
-    m.code = 125;
-    log_warn(session_log(s), "%s", text);
-    up_attempt_msg(s, FRAME_FAILED, attempt, &m.base);
-}
-
-static void add_attempt(struct session *s, struct attempt *at)
+void session_add_attempt(struct session *s, struct attempt *at)
 {
     struct running *r = xcalloc(1, sizeof *r);
     r->attempt = at;
     DL_APPEND(s->attempts, r);
 }
 
-static void begin_attempt(struct session *s, const struct frame *head,
-                          Muster__Prepare *m)
-{
-    ERR_AUTO err = ERR_INIT;
-    s->displaced = false;
-    struct attempt *at = attempt_create(s, head, m, &err);
-    if (at != NULL)
-        add_attempt(s, at);
-    else
-        refuse_prepare(s, head->attempt, &err);
-}
-
-static bool has_ranks_here(const struct session *s, const Muster__Prepare *m)
-{
-    for (size_t i = 0; i < m->n_positions; i++)
-        if (m->positions[i]->vertex == s->vertex)
-            return true;
-    return false;
-}
-
-static bool is_place_free(struct session *s)
-{
-    return !agent_is_leaving(s->agent, s) && !session_waits_for_others(s);
-}
-
 void session_look_again(struct session *s)
 {
     session_claim_look_again(s);
-    if (s->pending != NULL && s->state == SESSION_ATTACHED && !s->stopping &&
-        is_place_free(s))
-        begin_attempt(s, &s->pending_head, STEAL(s->pending));
+    session_inspect_look_again(s);
+    session_place_look_again(s);
 }
 
-// Ranks of before come first, and those of other jobs whose launchers have gone.
-static void take_place(struct session *s, const struct frame *f, Muster__Prepare *m)
-{
-    msg_free(s->pending);
-    s->pending = m;
-    s->pending_head = *f;
-    s->pending_head.body = NULL;
-    free(STEAL(s->note)); // of the attempt before
-    session_doubt_others(s);
-    if (is_place_free(s))
-        begin_attempt(s, &s->pending_head, STEAL(s->pending));
-    else
-        log_info(session_log(s), "PREPARE waits until ranks of before have ended, or "
-                                 "their launchers answer");
-}
-
-// Attempts of before: their last output was taken or given up.
-static void drop_older(struct session *s, uint32_t number)
-{
-    struct running *r, *tmp;
-    DL_FOREACH_SAFE (s->attempts, r, tmp)
-        if (attempt_number(r->attempt) < number)
-            attempt_abandon(r->attempt, ATTEMPT_KILL, "the next attempt is prepared");
-}
-
-// Of a new attempt, or of a further world of one that is here.
-static void prepare(struct session *s, const struct frame *f)
-{
-    ERR_AUTO err = ERR_INIT;
-    struct attempt *at = session_find_attempt(s, f->attempt);
-    Muster__Prepare *m = msg_unpack(f, &muster__prepare__descriptor, &err);
-    drop_older(s, f->attempt);
-    if (m != NULL)
-        session_claim_prepare(s, m);
-    if (m == NULL)
-        refuse_prepare(s, f->attempt, &err);
-    else if (at != NULL)
-        attempt_add_world(at, m);
-    else if (has_ranks_here(s, m))
-        take_place(s, f, m);
-    else
-        begin_attempt(s, f, m);
-}
-
-// Of an attempt that is not here no rank is left: STOP is answered always.
-static void no_attempt(struct session *s, const struct frame *f)
+// Of an attempt that has no ranks here none is left: STOP is answered always.
+static void no_ranks(struct session *s, const struct frame *f)
 {
     Muster__Stopped m = MUSTER__STOPPED__INIT;
-    bool stop = f->kind == FRAME_STOP;
-    if (stop && s->pending != NULL && s->pending_head.attempt == f->attempt)
-        msg_free(STEAL(s->pending));
-    if (stop)
-        up_attempt_msg(s, FRAME_STOPPED, f->attempt, &m.base);
-    else
+    if (f->kind != FRAME_STOP) {
         log_debug(session_log(s), "dropped %s: no such attempt here",
                   frame_kind_name(f->kind));
+        return;
+    }
+    session_place_stopped(s, f->attempt);
+    session_up_attempt_msg(s, FRAME_STOPPED, f->attempt, &m.base);
 }
 
 static void take_roll(struct session *s, const struct frame *f)
@@ -198,11 +125,13 @@ static void local_frame(struct session *s, const struct frame *f)
     else if (f->kind == FRAME_ROLL)
         take_roll(s, f);
     else if (f->kind == FRAME_PREPARE)
-        prepare(s, f);
-    else if (at != NULL)
+        session_prepare(s, f);
+    else if (f->kind == FRAME_INSPECT)
+        session_inspect(s, f);
+    else if (at != NULL && (f->kind != FRAME_STOP || attempt_hosts(at)))
         attempt_frame(at, f);
     else
-        no_attempt(s, f);
+        no_ranks(s, f);
 }
 
 void session_route(struct session *s, const struct frame *f)
@@ -231,8 +160,9 @@ void session_to_child(struct session *s, uint32_t child, const struct frame *f)
 static void attach(struct session *s, const struct frame *f)
 {
     Muster__Attach *m = msg_unpack(f, &muster__attach__descriptor, NULL);
-    if (m == NULL || s->state != SESSION_GREETED || m->fanout == 0 || f->dst == 0 ||
-        f->dst > m->n_members || strlen(m->job_key) > CLAIM_KEY_MAX) {
+    if (m == NULL || s->state != SESSION_GREETED || s->attach != NULL ||
+        m->fanout == 0 || f->dst == 0 || f->dst > m->n_members ||
+        strlen(m->job_key) > CLAIM_KEY_MAX) {
         log_warn(session_log(s), "dropped an ATTACH that makes no sense");
         msg_free(m);
         return;
@@ -356,6 +286,7 @@ static void on_down(void *arg, const struct err *why)
     s->link = NULL;
     loop_timer_disarm(s->bound);
     handoff_lost(s->claim);
+    session_inspect_cancel(s);
     // The subtree learns it the same way: by BYE, or by a link that breaks.
     if (s->branch != NULL && in_order) {
         branch_close(s->branch);
@@ -437,12 +368,13 @@ void session_destroy(struct session *s)
         attempt_destroy(r->attempt);
         free(r);
     }
+    session_inspect_cancel(s);
     handoff_claim_destroy(s->claim);
     branch_destroy(s->branch);
     inner_close(&s->inner);
     link_destroy(s->link);
     msg_free(s->attach);
-    msg_free(s->pending);
+    session_place_forget(s);
     loop_timer_free(s->bound);
     loop_timer_free(s->over);
     loop_timer_free(s->doubt);
@@ -503,6 +435,7 @@ void session_give_way(struct session *s)
     branch_destroy(s->branch);
     s->branch = NULL;
     handoff_lost(s->claim);
+    session_inspect_cancel(s);
     become(s, SESSION_EV_GIVE_WAY);
     abandon_all(s, ATTEMPT_KILL, "the job took hold anew");
     session_over_when_idle(s);
@@ -511,6 +444,7 @@ void session_give_way(struct session *s)
 void session_stop(struct session *s, const char *why)
 {
     s->stopping = true;
+    session_inspect_cancel(s);
     abandon_all(s, ATTEMPT_IN_ORDER, why);
     session_over_when_idle(s);
 }

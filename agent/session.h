@@ -1,12 +1,13 @@
 // One launcher's (or inner agent's) hold on this agent, from greeting to end.
 //
-// States (session_fsm.h): GREETED (link up, no ATTACH yet; bounded; questions to a job are asked here) -> ATTACHED (vertex known, children
-// dialed) -> ORPHANED (the link was lost, and did not come back within the link grace:
-// ranks live on for the orphan grace, counted from the loss) or CLOSING (the link was closed
-// in order, or the job took hold anew: ranks are killed) -> over, when its attempts are. An
-// attempt is dropped when the next one is prepared. Frames from above are handled here when dst is this vertex (or TREE_ALL), and
-// passed down; frames from below go up, but for collectives, which attempts merge, and
-// modex requests, which take the shortest way.
+// States (session_fsm.h): GREETED (link up, no ATTACH yet; bounded; questions to a job are
+// asked here) -> ATTACHED (vertex known, children dialed) -> ORPHANED (the link was lost, and
+// did not come back within the link grace: ranks live on for the orphan grace, counted from the
+// loss) or CLOSING (the link was closed in order, or the job took hold anew: ranks are killed)
+// -> over, when its attempts are. An attempt is dropped when the next one is prepared. Frames
+// from above are handled here when dst is this vertex (or TREE_ALL), and passed down; frames
+// from below go up, but for collectives, which attempts merge, and modex requests, which take
+// the shortest way.
 #ifndef MUSTER_AGENT_SESSION_H
 #define MUSTER_AGENT_SESSION_H
 
@@ -58,6 +59,8 @@ uint32_t session_vertex(const struct session *s);
 const char *session_note(const struct session *s);
 // To the pod's files (handoff.h); NULL: no ROLL came.
 struct handoff_claim *session_claim(const struct session *s);
+// Is the pod its job's alone: no other job has ranks here, and it is no machine of a user's?
+bool session_owns_pod(struct session *s);
 // Own address as the other end sees it.
 const char *session_local_address(const struct session *s);
 // Its agent ends, and it with it.

@@ -14,12 +14,16 @@
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/mem.h"
+#include "wire/graces.h"
 
 // ---- the one that has ranks here ------------------------------------------------------------
 
-static uint32_t patience_ms(const struct session *s)
+// A connection that was alive when the question was sent ends, or is back, by then.
+static uint64_t patience_ms(const struct session *s)
 {
-    return s->attach->heartbeat_ms * LINK_DEAD_BEATS + s->attach->link_grace_ms;
+    struct graces g = {.dead_ms = s->attach->heartbeat_ms * LINK_DEAD_BEATS,
+                       .link_ms = s->attach->link_grace_ms};
+    return graces_link_end(g.dead_ms, 0, g.link_ms) + graces_margin_ms(&g);
 }
 
 static void ask(struct session *s)
@@ -46,7 +50,7 @@ static void ban(struct session *s)
 static bool note(void *arg, struct session *asker)
 {
     const struct session *s = arg;
-    if (asker == s || asker->pending == NULL || asker->job == s->job)
+    if (asker == s || !session_place_waits(asker) || asker->job == s->job)
         return true;
     free(asker->note);
     asker->note = xasprintf(
@@ -87,13 +91,38 @@ void session_alive(struct session *s)
     agent_look_again(s->agent);
 }
 
-// ---- the one that wants to have some --------------------------------------------------------
-
 static bool is_beside(const struct session *s, const struct session *other)
 {
     return s != other && other->attach != NULL && other->job != s->job &&
-           other->attempts != NULL;
+           session_has_ranks(other);
 }
+
+struct look {
+    struct session *session;
+    bool found;
+};
+
+static bool shares(void *arg, struct session *other)
+{
+    struct look *l = arg;
+    l->found = is_beside(l->session, other);
+    return !l->found;
+}
+
+// The launcher's own child, which nobody reaches through a pod's sshd.
+static bool is_local(const struct session *s)
+{
+    return agent_conf(s->agent)->once && s->attach->via == NULL;
+}
+
+bool session_owns_pod(struct session *s)
+{
+    struct look l = {.session = s};
+    agent_each_session(s->agent, shares, &l);
+    return !l.found && !is_local(s);
+}
+
+// ---- the one that wants to have some --------------------------------------------------------
 
 static bool doubt(void *arg, struct session *other)
 {
@@ -115,23 +144,18 @@ void session_doubt_others(struct session *s)
     agent_each_session(s->agent, doubt, s);
 }
 
-struct look {
-    struct session *session;
-    bool waits;
-};
-
-static bool look(void *arg, struct session *other)
+static bool waits(void *arg, struct session *other)
 {
     struct look *l = arg;
     if (is_beside(l->session, other) &&
         (other->doubted || other->displaced || other->state == SESSION_CLOSING))
-        l->waits = true;
-    return !l->waits;
+        l->found = true;
+    return !l->found;
 }
 
 bool session_waits_for_others(struct session *s)
 {
     struct look l = {.session = s};
-    agent_each_session(s->agent, look, &l);
-    return l.waits;
+    agent_each_session(s->agent, waits, &l);
+    return l.found;
 }

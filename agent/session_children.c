@@ -36,6 +36,7 @@ static void on_child_attached(void *arg, uint32_t vertex, const Muster__Hello *h
     Muster__Hello copy = *hello;
     Muster__Attached m = MUSTER__ATTACHED__INIT;
     m.hello = &copy;
+    m.generation = s->attach->generation;
     up_msg(s, FRAME_ATTACHED, vertex, &m.base);
 }
 
@@ -45,6 +46,7 @@ static void child_lost(struct session *s, uint32_t vertex, const struct err *why
     CLEANUP_FREE char *text = xstrdup(err_text(why));
     Muster__Lost m = MUSTER__LOST__INIT;
     m.vertex = vertex;
+    m.generation = s->attach->generation;
     m.why = text;
     m.was_attached = attached;
     m.final = final;
@@ -120,17 +122,38 @@ static void set_text(char **field, const char *value)
     *field = xstrdup(value);
 }
 
+static void keep_place(struct session *s, const Muster__Reattach *m)
+{
+    Muster__Member *to = s->attach->members[m->vertex - 1];
+    set_text(&to->address, m->address);
+    set_text(&to->hostname, m->hostname);
+    to->port = m->port;
+    if (m->other) {
+        set_text(&to->name, m->name);
+        set_text(&to->user, m->user);
+    }
+    s->attach->generation = m->generation;
+}
+
+static void take_order(struct session *s, const Muster__Reattach *m)
+{
+    if (m->other && m->vertex == s->vertex) {
+        session_give_way(s); // this agent is dialed at another vertex
+        return;
+    }
+    keep_place(s, m);
+    if (s->branch == NULL || tree_parent(&s->tree, m->vertex) != s->vertex)
+        return;
+    if (m->other)
+        branch_exchange(s->branch, m->vertex);
+    else
+        branch_redial(s->branch, m->vertex);
+}
+
 void session_reattach(struct session *s, const struct frame *f)
 {
     Muster__Reattach *m = msg_unpack(f, &muster__reattach__descriptor, NULL);
-    if (m != NULL && m->vertex > 0 && m->vertex <= s->attach->n_members) {
-        Muster__Member *to = s->attach->members[m->vertex - 1];
-        set_text(&to->address, m->address);
-        set_text(&to->hostname, m->hostname);
-        to->port = m->port;
-        s->attach->generation = m->generation;
-        if (s->branch != NULL && tree_parent(&s->tree, m->vertex) == s->vertex)
-            branch_redial(s->branch, m->vertex);
-    }
+    if (m != NULL && m->vertex > 0 && m->vertex <= s->attach->n_members)
+        take_order(s, m);
     msg_free(m);
 }

@@ -129,14 +129,11 @@ bool session_claim_frame(struct session *s, const struct frame *f)
 // Who has ranks says READY; the others say that they remember it, too.
 void session_claim_prepare(struct session *s, const Muster__Prepare *m)
 {
-    bool hosts = false;
     if (!session_is_named(s) || m->progress == NULL)
         return;
     records_progress(agent_records(s->agent), s->attach->job_key, m->progress,
                      loop_now_ms());
-    for (size_t i = 0; i < m->n_positions; i++)
-        hosts = hosts || m->positions[i]->vertex == s->vertex;
-    if (!hosts)
+    if (!session_hosts(s, m))
         say_record(s, FRAME_RECORD);
 }
 
@@ -150,8 +147,9 @@ void session_depose(struct session *s)
              s->attach->job_key, s->attach->launcher_host, s->term);
     s->granted = false;
     s->grant_due = false;
-    msg_free(STEAL(s->pending));
+    session_place_forget(s);
     handoff_lost(s->claim);
+    session_inspect_cancel(s);
     say_record(s, FRAME_DENY);
     session_end_ranks(s, "another launcher has taken the job over");
     session_over_when_idle(s);

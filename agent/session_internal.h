@@ -9,6 +9,7 @@
 
 struct attempt;
 struct handoff_claim;
+struct inspect_order;
 
 enum { SESSION_ATTACH_MS = 10000 }; // from the greeting, or a question, to ATTACH
 
@@ -32,9 +33,12 @@ struct session {
     struct branch *branch; // NULL: no children
     struct inner inner;    // what the branch dials with
     struct running *attempts;
-    Muster__Prepare *pending; // waits until older sessions have ended; NULL: none does
-    struct frame pending_head;
-    struct handoff_claim *claim; // to the pod's files; NULL: no ROLL came
+    Muster__Prepare **pending; // worlds of one attempt that wait until the pod is free
+    size_t npending;
+    struct frame pending_head;        // of their PREPAREs
+    Muster__Inspect *inspect_due;     // waits until ranks of before have ended; NULL
+    struct inspect_order *inspection; // under way; NULL: none is
+    struct handoff_claim *claim;      // to the pod's files; NULL: no ROLL came
     bool stopping;       // SIGTERM: the link is closed when nothing runs any more
     struct event *bound; // of GREETED and ORPHANED
     struct event *over;  // ends the session from the loop, outside of all callbacks
@@ -54,6 +58,9 @@ static inline struct log *session_log(const struct session *s)
 }
 
 struct attempt *session_find_attempt(struct session *s, uint32_t number);
+void session_add_attempt(struct session *s, struct attempt *at);
+// Has an attempt ranks here? It may also only be a vertex of the tree.
+bool session_has_ranks(const struct session *s);
 // Ends a session that nothing holds: no attempt, no link above, and no child that still
 // has to hear BYE (else it would take itself for an orphan).
 void session_over_when_idle(struct session *s);
@@ -61,6 +68,9 @@ void session_over_when_idle(struct session *s);
 // Kills its ranks; the session goes on while its link does.
 void session_end_ranks(struct session *s, const char *why);
 void session_up_msg(struct session *s, uint16_t kind, const ProtobufCMessage *msg);
+// About one attempt.
+void session_up_attempt_msg(struct session *s, uint16_t kind, uint32_t attempt,
+                            const ProtobufCMessage *msg);
 // Of a launcher that does not command here, or of another job: counted, told once.
 void session_drop_stale(struct session *s, const struct frame *f);
 
@@ -80,6 +90,17 @@ bool session_is_named(
     const struct session *s); // its job has a key that others may know
 void session_say_denied(struct session *s);
 
+// session_place.c: ranks come to the pod once it is free.
+void session_prepare(struct session *s, const struct frame *f);
+// Are ranks of it this vertex's?
+bool session_hosts(const struct session *s, const Muster__Prepare *m);
+// A PREPARE waits, which may have its turn now.
+bool session_place_waits(const struct session *s);
+void session_place_look_again(struct session *s);
+// It is not wanted any more: whatever it is, or that of this attempt.
+void session_place_forget(struct session *s);
+void session_place_stopped(struct session *s, uint32_t attempt);
+
 // session_beside.c: other jobs' ranks on this agent.
 // Ask the launchers of other jobs with ranks here whether they live.
 void session_doubt_others(struct session *s);
@@ -87,6 +108,13 @@ void session_doubt_others(struct session *s);
 bool session_waits_for_others(struct session *s);
 void session_alive(struct session *s);      // the launcher has answered
 void session_doubt_over(struct session *s); // it has not, or its link is down
+
+// session_inspect.c: checks of this pod's machine.
+void session_inspect(struct session *s, const struct frame *f);
+void session_inspect_look_again(struct session *s);
+void session_inspect_cancel(struct session *s);
+// Those of other jobs, as ranks of this one are prepared; inspect_is_ending() until they are over.
+void session_inspect_end_others(struct session *s);
 
 // session_children.c: the vertices below.
 void session_dial_children(struct session *s);

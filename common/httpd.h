@@ -24,15 +24,11 @@ struct httpd_page {
     int (*render)(const void *arg, struct buf *body);
 };
 
-// Listens at `where`: "PORT" (on 127.0.0.1), "ADDRESS:PORT" with an IPv6 address in
-// brackets; port 0: any, the log says which. Pages are borrowed.
+// Listens at `where` (listener.h). Pages are borrowed.
 struct httpd *httpd_create(struct event_base *base, const char *where,
                            const struct httpd_page *pages, size_t n, const void *arg,
                            struct log *log, struct err *err);
 int httpd_port(const struct httpd *h);
 void httpd_destroy(struct httpd *h); // NULL-safe
-
-// Is it a place to listen at? The error says what is wrong with the text.
-int httpd_check(const char *where, struct err *err);
 
 #endif

@@ -30,6 +30,13 @@ uint64_t loop_now_ms(void)
     return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
+uint64_t loop_now_ns(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
 uint64_t loop_wall_ms(void)
 {
     struct timespec ts;
@@ -47,6 +54,9 @@ void loop_timer_arm(struct event *timer, uint64_t ms)
 {
     struct timeval tv = {.tv_sec = (time_t)(ms / 1000),
                          .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
+    // Else libevent counts from when the loop woke, and the timer may be early by what
+    // callbacks have taken since.
+    event_base_update_cache_time(event_get_base(timer));
     evtimer_add(timer, &tv);
 }
 

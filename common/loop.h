@@ -14,6 +14,7 @@ void loop_destroy(struct event_base *base); // NULL-safe
 
 // Milliseconds of CLOCK_MONOTONIC; never wall clock.
 uint64_t loop_now_ms(void);
+uint64_t loop_now_ns(void); // the same clock
 // Milliseconds since 1970: a clock that is set, and differs from machine to machine.
 uint64_t loop_wall_ms(void);
 

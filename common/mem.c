@@ -23,6 +23,15 @@ void *xmalloc(size_t size)
     return checked(malloc(size > 0 ? size : 1));
 }
 
+void *xaligned(size_t align, size_t size)
+{
+    void *p = NULL;
+    size = size > 0 ? size : 1;
+    if (posix_memalign(&p, align, size) != 0)
+        p = NULL;
+    return memset(checked(p), 0, size);
+}
+
 void *xcalloc(size_t n, size_t size)
 {
     return checked(calloc(n > 0 ? n : 1, size > 0 ? size : 1));

@@ -12,6 +12,8 @@ void *xmalloc(size_t size);
 void *xcalloc(size_t n, size_t size);
 // Grow to n elements of `size` bytes; aborts on overflow.
 void *xrealloc(void *p, size_t n, size_t size);
+// Zeroed; `align` is a power of two and a multiple of a pointer's size.
+void *xaligned(size_t align, size_t size);
 char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t n);
 void *xmemdup(const void *p, size_t n); // n == 0: a valid pointer

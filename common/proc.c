@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +20,30 @@
 #include "common/strv.h"
 
 enum { NAMED_MAX = 16 };
+
+// Whether it is the program that cannot be had, or the machine that cannot give it now.
+struct blame {
+    const char *kind;
+    int code;
+};
+
+static struct blame blame_for(int why)
+{
+    switch (why) {
+    case ENOENT:
+    case ENOTDIR: return (struct blame){"PROGRAM_NOT_FOUND", 127};
+    case E2BIG:
+    case EACCES:
+    case EINVAL: // execve(2): two interpreters
+    case EISDIR:
+    case ELIBBAD:
+    case ELOOP:
+    case ENAMETOOLONG:
+    case ENOEXEC:
+    case EPERM: return (struct blame){"PROGRAM_NOT_EXECUTABLE", 126};
+    default: return (struct blame){"PROGRAM_UNAVAILABLE", 125};
+    }
+}
 
 static bool is_program(const char *path, int *why)
 {
@@ -45,10 +70,9 @@ static char *resolve_slash(const char *program, const char *dir, struct err *err
                                                   : xasprintf("%s/%s", dir, program);
     if (is_program(path, &why))
         return path;
-    bool gone = why == ENOENT || why == ENOTDIR;
+    struct blame b = blame_for(why);
     CLEANUP_FREE char *cwd = program[0] != '/' && dir == NULL ? getcwd(NULL, 0) : NULL;
-    err_set_kind(err, gone ? "PROGRAM_NOT_FOUND" : "PROGRAM_NOT_EXECUTABLE",
-                 gone ? 127 : 126, "program %s: %s%s%s%s", path, strerror(why),
+    err_set_kind(err, b.kind, b.code, "program %s: %s%s%s%s", path, strerror(why),
                  cwd != NULL ? " (from the agent's directory " : "",
                  cwd != NULL ? cwd : "",
                  cwd != NULL ? "; give --wdir or an absolute path)" : "");
@@ -64,6 +88,7 @@ char *proc_resolve(const char *program, const char *path, const char *dir,
     if (path == NULL || path[0] == '\0')
         path = "/usr/local/bin:/usr/bin:/bin";
     bool denied = false;
+    int unavailable = 0; // why it is not known what is there
     for (const char *p = path; program[0] != '\0';) {
         size_t len = strcspn(p, ":");
         const char *base = len > 0 && p[0] == '/' ? "" : dir != NULL ? dir : ".";
@@ -73,12 +98,18 @@ char *proc_resolve(const char *program, const char *path, const char *dir,
         if (is_program(full, &why))
             return full;
         denied = denied || why == EACCES;
+        if (unavailable == 0 && blame_for(why).code == 125)
+            unavailable = why;
         free(full);
         if (p[len] == '\0')
             break;
         p += len + 1;
     }
-    if (denied)
+    if (unavailable != 0)
+        err_set_kind(err, blame_for(unavailable).kind, 125,
+                     "program %s: PATH cannot be searched: %s (PATH=%s)", program,
+                     strerror(unavailable), path);
+    else if (denied)
         err_set_kind(err, "PROGRAM_NOT_EXECUTABLE", 126,
                      "program %s: found in PATH, but not executable (PATH=%s)", program,
                      path);
@@ -173,6 +204,8 @@ static void child(const struct proc_spec *spec, int report, pid_t parent)
     }
     if (place_fds(spec, &report) == 0 && (spec->dir == NULL || chdir(spec->dir) == 0)) {
         reset_signals();
+        if (spec->files != NULL)
+            setrlimit(RLIMIT_NOFILE, spec->files);
         execve(spec->path, spec->argv, spec->envp);
     }
     int why = errno;
@@ -211,15 +244,18 @@ pid_t proc_spawn(const struct proc_spec *spec, struct err *err)
     if (n != (ssize_t)sizeof why)
         return pid;
     waitpid(pid, NULL, 0);
-    bool gone = why == ENOENT || why == ENOTDIR;
-    err_set_kind(err, gone ? "PROGRAM_NOT_FOUND" : "PROGRAM_NOT_EXECUTABLE",
-                 gone ? 127 : 126, "cannot start %s%s%s: %s%s", spec->path,
+    struct blame b = blame_for(why);
+    err_set_kind(err, b.kind, b.code, "cannot start %s%s%s: %s%s", spec->path,
                  spec->dir != NULL ? " in " : "", spec->dir != NULL ? spec->dir : "",
                  strerror(why),
-                 why == ENOEXEC  ? " (neither a binary of this machine nor a script "
-                                   "with a #! line)"
-                 : why == ENOENT ? " (the program, its interpreter or its directory)"
-                                 : "");
+                 why == ENOEXEC   ? " (neither a binary of this machine nor a script "
+                                    "with a #! line)"
+                 : why == ENOENT  ? " (the program, its interpreter or its directory)"
+                 : why == ETXTBSY ? " (somebody still writes to it)"
+                 : why == EMFILE  ? " (ulimit -n of the process that starts it)"
+                 : why == E2BIG   ? " (arguments and environment together, or one of "
+                                    "them, which may have 128 KiB)"
+                                  : "");
     return -1;
 }
 
@@ -237,14 +273,21 @@ static bool alive(const struct entry *e)
     return e->state != 'Z' || e->threads > 1;
 }
 
-static bool read_stat(pid_t pid, struct entry *e)
+// Others' processes may be hidden (proc(5), hidepid); they are not ours.
+static bool is_not_there(int why)
+{
+    return why == ENOENT || why == ESRCH || why == EACCES || why == EPERM;
+}
+
+// False: there is no such process, or with *why (else as it was) it cannot be told.
+static bool read_stat(pid_t pid, struct entry *e, int *why)
 {
     char path[64], text[512];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t n = read(fd, text, sizeof text - 1);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (n < 0 && !is_not_there(errno))
+        *why = errno;
     if (n <= 0)
         return false;
     text[n] = '\0';
@@ -267,18 +310,19 @@ static int by_pid(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// All processes, ordered by pid.
-static struct entry *snapshot(size_t *count)
+// All processes, ordered by pid. *why: an errno where some could not be seen, else 0.
+static struct entry *snapshot(size_t *count, int *why)
 {
     size_t n = 0, cap = 256;
     struct entry *all = xmalloc(cap * sizeof *all);
     DIR *dir = opendir("/proc");
+    *why = dir == NULL ? errno : 0;
     for (struct dirent *d; dir != NULL && (d = readdir(dir)) != NULL;) {
         if (d->d_name[0] < '0' || d->d_name[0] > '9')
             continue;
         if (n == cap)
             all = xrealloc(all, cap *= 2, sizeof *all);
-        n += read_stat((pid_t)atoi(d->d_name), &all[n]) ? 1 : 0;
+        n += read_stat((pid_t)atoi(d->d_name), &all[n], why) ? 1 : 0;
     }
     if (dir != NULL)
         closedir(dir);
@@ -310,11 +354,12 @@ static bool descends(const struct entry *all, size_t n, const struct entry *e,
     return false;
 }
 
-size_t proc_descendants_but(pid_t root, const pid_t *keep, size_t nkeep, pid_t *pids,
-                            size_t max)
+// The same; *why as of snapshot().
+static size_t find(pid_t root, const pid_t *keep, size_t nkeep, pid_t *pids, size_t max,
+                   int *why)
 {
     size_t n, found = 0;
-    CLEANUP_FREE struct entry *all = snapshot(&n);
+    CLEANUP_FREE struct entry *all = snapshot(&n, why);
     for (size_t i = 0; i < n; i++) {
         if (!alive(&all[i]) || !descends(all, n, &all[i], root, keep, nkeep))
             continue;
@@ -325,15 +370,24 @@ size_t proc_descendants_but(pid_t root, const pid_t *keep, size_t nkeep, pid_t *
     return found;
 }
 
+size_t proc_descendants_but(pid_t root, const pid_t *keep, size_t nkeep, pid_t *pids,
+                            size_t max)
+{
+    int why;
+    size_t found = find(root, keep, nkeep, pids, max, &why);
+    return found == 0 && why != 0 ? 1 : found;
+}
+
 size_t proc_kill_but(pid_t root, int sig, const pid_t *keep, size_t nkeep)
 {
-    size_t n, sent = 0;
-    CLEANUP_FREE struct entry *all = snapshot(&n);
+    int why;
+    size_t n, found = 0;
+    CLEANUP_FREE struct entry *all = snapshot(&n, &why);
     for (size_t i = 0; i < n; i++)
         if (alive(&all[i]) && descends(all, n, &all[i], root, keep, nkeep) &&
-            kill(all[i].pid, sig) == 0)
-            sent++;
-    return sent;
+            (kill(all[i].pid, sig) == 0 || errno != ESRCH))
+            found++;
+    return found == 0 && why != 0 ? 1 : found;
 }
 
 // A file of /proc/PID that is one word; "?" where it cannot be read.
@@ -358,14 +412,16 @@ void proc_comm(pid_t pid, char *out, size_t size)
 char proc_state(pid_t pid)
 {
     struct entry e = {0};
-    read_stat(pid, &e);
+    int why;
+    read_stat(pid, &e, &why);
     return e.state;
 }
 
 void proc_name_but(pid_t root, const pid_t *keep, size_t nkeep, struct strv *names)
 {
     pid_t pids[NAMED_MAX];
-    size_t n = proc_descendants_but(root, keep, nkeep, pids, NAMED_MAX);
+    int why;
+    size_t n = find(root, keep, nkeep, pids, NAMED_MAX, &why);
     for (size_t i = 0; i < n && i < NAMED_MAX; i++) {
         char comm[64], where[64], state = proc_state(pids[i]);
         proc_comm(pids[i], comm, sizeof comm);
@@ -377,6 +433,8 @@ void proc_name_but(pid_t root, const pid_t *keep, size_t nkeep, struct strv *nam
     }
     if (n > NAMED_MAX)
         strv_addf(names, "and %zu more", n - NAMED_MAX);
+    if (why != 0)
+        strv_addf(names, "perhaps more (/proc cannot be read: %s)", strerror(why));
 }
 
 // ---- texts and fds ----------------------------------------------------------

@@ -10,7 +10,8 @@
 
 // The path that execve(2) would need for `program` as execvp(3) finds it: as it is when
 // it holds a slash (relative to dir), else searched in `path` (a PATH value; NULL: the
-// default path). err->code is 127 (not found) or 126 (not executable). Caller frees.
+// default path). err->code is 127 (not found), 126 (not executable), or 125: this machine cannot
+// look (a stale mount, no memory), another one may. Caller frees.
 char *proc_resolve(const char *program, const char *path, const char *dir,
                    struct err *err);
 
@@ -21,6 +22,8 @@ char *proc_self(void);
 char *proc_find_beside(const char *const *places, size_t n);
 
 enum { PROC_FDS_MAX = 16 };
+
+struct rlimit;
 
 struct proc_fd {
     int from; // fd here
@@ -37,19 +40,20 @@ struct proc_spec {
     bool own_session;          // setsid()
     bool own_group;            // setpgid(0, 0)
     int death_signal;          // PR_SET_PDEATHSIG; 0: none
+    const struct rlimit *files; // RLIMIT_NOFILE; NULL: the parent's
 };
 
 // Fork and exec. Signals are reset and unblocked in the child. A failed exec is an
-// error here (err->code 126 or 127), not an exit code. Returns the pid or -1.
+// error here (err->code as of proc_resolve), not an exit code. Returns the pid or -1.
 pid_t proc_spawn(const struct proc_spec *spec, struct err *err);
 
 // Pids of all descendants of `root` (without it), from /proc, but those in `keep` and what
 // descends from them: at most `max` are stored; returns how many there are. Zombies are left
-// out.
+// out. 0 is a proof: where /proc cannot be read (EMFILE) it is 1 and nothing is stored.
 size_t proc_descendants_but(pid_t root, const pid_t *keep, size_t nkeep, pid_t *pids,
                             size_t max);
 // Send `sig` to every descendant of `root` but those in `keep` and their descendants.
-// Returns how many were signalled.
+// Returns how many there are, as proc_descendants_but does, also those that may not be signalled.
 size_t proc_kill_but(pid_t root, int sig, const pid_t *keep, size_t nkeep);
 // For texts: "PID (comm, state)", or "PID (comm, D in WCHAN)" where the kernel tells it, for
 // each descendant as of proc_descendants_but, at most 16, then "and N more".

@@ -84,6 +84,8 @@ bool belief_take(struct belief *b, const struct sockaddr_storage *addr, size_t n
         return false;
     const struct sockaddr_storage *found = find_new(b, addr, n);
     b->misses = 0;
+    if (b->sought > 0)
+        b->sought--;
     if (found == NULL && b->held.ss_family != 0) {
         b->returns = lists(addr, n, &b->held) ? 0 : (unsigned char)(b->returns + 1);
         if (b->returns < BELIEF_DOUBTS)
@@ -91,6 +93,7 @@ bool belief_take(struct belief *b, const struct sockaddr_storage *addr, size_t n
     }
     hold(b, found != NULL ? found : &addr[0]);
     b->returns = 0;
+    b->sought = 0;
     b->avoid = false;
     remember_others(b, addr, n);
     return true;
@@ -110,11 +113,12 @@ bool belief_miss(struct belief *b)
 void belief_avoid(struct belief *b)
 {
     b->avoid = true;
+    b->sought = BELIEF_SOUGHT;
 }
 
 bool belief_doubts(const struct belief *b)
 {
-    return b->misses > 0 || b->returns > 0;
+    return b->misses > 0 || b->returns > 0 || b->sought > 0;
 }
 
 void belief_free(struct belief *b)

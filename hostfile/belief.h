@@ -10,6 +10,8 @@
 //           --BELIEF_DOUBTS in a row: the same story of the past--> HELD (that one)
 // So one wrong NXDOMAIN and one stale answer change nothing, and a replacement is taken at
 // once. A server that fails says nothing: it is not told here.
+// A lost pod's successor is sought: the held address is in doubt for BELIEF_SOUGHT answers, as
+// DNS may tell of the old pod for a while.
 #ifndef MUSTER_HOSTFILE_BELIEF_H
 #define MUSTER_HOSTFILE_BELIEF_H
 
@@ -17,7 +19,7 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
-enum { BELIEF_DOUBTS = 3, BELIEF_PAST_MAX = 4 };
+enum { BELIEF_DOUBTS = 3, BELIEF_PAST_MAX = 4, BELIEF_SOUGHT = 8 };
 
 struct belief {
     struct sockaddr_storage held; // ss_family 0: NONE
@@ -27,6 +29,7 @@ struct belief {
     unsigned char npast;
     unsigned char misses;  // answers in a row: no such name
     unsigned char returns; // answers in a row: only addresses of the past
+    unsigned char sought;  // so many more answers, if they have nothing new
     bool avoid;            // see belief_avoid()
 };
 
@@ -34,7 +37,8 @@ struct belief {
 bool belief_take(struct belief *b, const struct sockaddr_storage *addr, size_t n);
 // The name does not exist. True: nothing is held any more.
 bool belief_miss(struct belief *b);
-// The held address is of no use (its pod was lost): one that stands beside it is better.
+// The held address is of no use (its pod was lost): one that stands beside it is better, and
+// another one is sought.
 void belief_avoid(struct belief *b);
 bool belief_doubts(const struct belief *b);
 void belief_free(struct belief *b);

@@ -162,6 +162,12 @@ static void set_ids(struct member *m, struct pick *p)
     m->slots = n;
 }
 
+static int refuse_none(const char *by, struct err *err)
+{
+    err_set_kind(err, "HF_EMPTY", 0, "%s: HF_EMPTY: no host is left", by);
+    return -1;
+}
+
 // The slots of `m` that were not named; false when none is left.
 static bool turn(struct pick *p, const struct member *m)
 {
@@ -204,10 +210,8 @@ static int apply(struct members *m, struct pick *picks, bool exclude,
         keep[i] = exclude ? !p->named || (part && turn(p, &m->v[i])) : p->named;
         left += keep[i] ? 1 : 0;
     }
-    if (left == 0) {
-        err_set_kind(err, "HF_EMPTY", 0, "%s: HF_EMPTY: no host is left", option);
-        return -1;
-    }
+    if (left == 0)
+        return refuse_none(option, err);
     for (size_t i = 0; i < m->n; i++)
         if (keep[i] && picks[i].named && !picks[i].whole)
             set_ids(&m->v[i], &picks[i]);
@@ -289,10 +293,15 @@ int filter_by_list(struct members *m, const struct members *list, const char *fi
     for (size_t k = 0; k < list->n; k++)
         if (is_empty_hosts(&list->v[k]))
             take_rest(m, &list->v[k], counts);
+    size_t left = 0;
     for (size_t i = 0; i < m->n; i++) {
         keep[i] = counts[i] != -2;
-        m->v[i].slots = counts[i] >= 0 ? counts[i] : m->v[i].slots;
+        left += keep[i] ? 1 : 0;
     }
+    if (left == 0)
+        return refuse_none(file, err);
+    for (size_t i = 0; i < m->n; i++)
+        m->v[i].slots = counts[i] >= 0 ? counts[i] : m->v[i].slots;
     members_keep(m, keep);
     return 0;
 }

@@ -32,24 +32,34 @@ bool hostname_literal(const char *s, size_t len, struct sockaddr_storage *out)
     return true;
 }
 
+// An IPv4-mapped address (::ffff:127.0.0.1) leads where the IPv4 address does.
+static bool ipv4_of(const struct sockaddr_storage *addr, uint32_t *out)
+{
+    const struct sockaddr_in *a4 = (const void *)addr;
+    const struct sockaddr_in6 *a6 = (const void *)addr;
+    bool mapped = addr->ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&a6->sin6_addr);
+    if (addr->ss_family == AF_INET)
+        *out = ntohl(a4->sin_addr.s_addr);
+    else if (mapped)
+        *out = ntohl(a6->sin6_addr.s6_addr32[3]);
+    return addr->ss_family == AF_INET || mapped;
+}
+
 bool hostname_is_loopback(const struct sockaddr_storage *addr)
 {
-    if (addr->ss_family == AF_INET) {
-        const struct sockaddr_in *a = (const void *)addr;
-        return (ntohl(a->sin_addr.s_addr) >> 24) == 127;
-    }
     const struct sockaddr_in6 *a = (const void *)addr;
+    uint32_t v4;
+    if (ipv4_of(addr, &v4))
+        return v4 >> 24 == 127;
     return addr->ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&a->sin6_addr);
 }
 
 // Of one host: neither "any", nor broadcast, nor multicast.
 static bool is_unicast(const struct sockaddr_storage *addr)
 {
-    if (addr->ss_family == AF_INET) {
-        uint32_t a =
-            ntohl(((const struct sockaddr_in *)(const void *)addr)->sin_addr.s_addr);
-        return a >> 24 != 0 && a >> 28 != 0xE && a != 0xFFFFFFFF;
-    }
+    uint32_t v4;
+    if (ipv4_of(addr, &v4))
+        return v4 >> 24 != 0 && v4 >> 28 != 0xE && v4 != 0xFFFFFFFF;
     const struct in6_addr *a =
         &((const struct sockaddr_in6 *)(const void *)addr)->sin6_addr;
     return !IN6_IS_ADDR_UNSPECIFIED(a) && !IN6_IS_ADDR_MULTICAST(a);
@@ -73,6 +83,25 @@ bool hostname_is_literal(const char *name)
 {
     struct sockaddr_storage unused;
     return hostname_literal(name, strlen(name), &unused);
+}
+
+static bool is_spelled(const char *name, char sign)
+{
+    char text[INET6_ADDRSTRLEN];
+    size_t len = strcspn(name, ".");
+    if (len >= sizeof text)
+        return false;
+    memcpy(text, name, len);
+    text[len] = '\0';
+    for (char *c = text; *c != '\0'; c++)
+        if (*c == '-')
+            *c = sign;
+    return hostname_is_literal(text);
+}
+
+bool hostname_is_of_address(const char *name)
+{
+    return hostname_is_literal(name) || is_spelled(name, '.') || is_spelled(name, ':');
 }
 
 bool hostname_heads(const char *host, const char *name)

@@ -18,7 +18,7 @@ int hostname_check(const char *s, size_t len, const struct place *at, struct err
 // does not begin with '-', which ssh would take for an option.
 int hostname_check_user(const char *s, size_t len, const struct place *at,
                         size_t offset, struct err *err);
-// True for 127.0.0.0/8 and ::1.
+// True for 127.0.0.0/8 and ::1, and for the former as IPv6 (::ffff:127.0.0.1).
 bool hostname_is_loopback(const struct sockaddr_storage *addr);
 // Can other machines reach one host there? Not: loopback, link-local, multicast, "any".
 bool hostname_is_peer(const struct sockaddr_storage *addr);
@@ -28,6 +28,9 @@ bool hostname_is_localhost(const char *s);
 bool hostname_heads(const char *host, const char *name);
 // Is it an address, not a name?
 bool hostname_is_literal(const char *name);
+// Is it an address, or a name that is made of one, as Kubernetes gives it to pods without a name of
+// their own ("10-244-1-5.train")? Another pod has another one.
+bool hostname_is_of_address(const char *name);
 // This machine's name (uname); never empty. Caller frees.
 char *hostname_own(void);
 

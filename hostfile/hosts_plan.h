@@ -40,8 +40,8 @@ struct hosts_plan {
     struct hosts_offsets retired; // by this plan; in no order
 };
 
-// No write: the file is as wanted. `resting`: lines that were retired not long ago. `cut` as for hosts_block_find(). Free with
-// hosts_plan_free().
+// No write: the file is as wanted. `resting`: lines that were retired not long ago. `cut` as
+// for hosts_block_find(). Free with hosts_plan_free().
 void hosts_plan(const char *text, size_t len, size_t cut, const struct hosts_want *want,
                 const struct hosts_offsets *resting, struct hosts_plan *out);
 void hosts_offsets_add(struct hosts_offsets *o, size_t off);

@@ -15,8 +15,7 @@
 static int check_address(const struct sockaddr_storage *addr, const char *text,
                          struct err *err)
 {
-    bool nobody = strcmp(text, "0.0.0.0") == 0 || strcmp(text, "::") == 0;
-    if (!nobody && !hostname_is_loopback(addr))
+    if (hostname_is_peer(addr))
         return 0;
     err_set_kind(err, "HOSTS_BAD_ADDRESS", 0,
                  "HOSTS_BAD_ADDRESS: %s is no address that other pods can use", text);

@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "common/mem.h"
+#include "hostfile/hostword.h"
 
 // ---- the index by name: open addressing, at most half full -----------------------
 
@@ -228,6 +229,12 @@ static int merge_into(struct member *to, struct member *from, const char *file,
         return -1;
     }
     to->slots = worth(to) + worth(from);
+    if (to->slots > HOSTWORD_SLOTS_MAX) {
+        err_set_kind(err, "HF_BAD_COUNT", 0,
+                     "%s: HF_BAD_COUNT: %s has more than %d slots in all", file,
+                     to->name, HOSTWORD_SLOTS_MAX);
+        return -1;
+    }
     to->absolute = to->absolute || from->absolute;
     to->port = to->port >= 0 ? to->port : from->port;
     if (to->user == NULL)

@@ -19,7 +19,8 @@ struct resolver {
     struct dns *dns; // NULL: no server
     struct etchosts *hosts;
     char *conf_path, *hosts_path;
-    char *self; // this machine's name
+    struct err unread; // why conf_path could not be read
+    char *self;        // this machine's name
     bool alone;
     struct question *questions; // that wait for DNS
     struct reverse *reverses;
@@ -58,7 +59,7 @@ static void split_servers(const char *csv, struct strv *out)
 static void read_conf(struct resolver *r, const char *servers)
 {
     BUF_AUTO text = BUF_INIT;
-    if (slurp(r->conf_path, &text, NULL) == 0)
+    if (slurp(r->conf_path, &text, &r->unread) == 0)
         resolvconf_parse((const char *)buf_data(&text), buf_len(&text), &r->conf);
     if (servers == NULL)
         return;
@@ -120,6 +121,7 @@ void resolver_destroy(struct resolver *r)
     free_questions(r);
     etchosts_destroy(r->hosts);
     resolvconf_free(&r->conf);
+    err_clear(&r->unread);
     free(r->conf_path);
     free(r->hosts_path);
     free(r->self);
@@ -129,6 +131,15 @@ void resolver_destroy(struct resolver *r)
 bool resolver_has_dns(const struct resolver *r)
 {
     return r->dns != NULL;
+}
+
+char *resolver_lacks_dns(const struct resolver *r)
+{
+    bool missing =
+        r->unread.kind != NULL && strcmp(r->unread.kind, "HF_NOT_FOUND") == 0;
+    return r->unread.text != NULL && !missing
+               ? xstrdup(r->unread.text)
+               : xasprintf("no nameserver in %s", r->conf_path);
 }
 
 const struct dns_stats *resolver_dns(const struct resolver *r)
@@ -313,7 +324,7 @@ void resolver_ask(struct resolver *r, const struct resolver_question *question,
         ask_next(q);
         return;
     }
-    CLEANUP_FREE char *why = xasprintf("no nameserver in %s", r->conf_path);
+    CLEANUP_FREE char *why = resolver_lacks_dns(r);
     give_up(q, &(struct resolver_result){.why = why});
 }
 
@@ -325,11 +336,14 @@ char *resolver_service(const struct resolver *r,
 
 // ---- reverse --------------------------------------------------------------------
 
-// "train-0" of "train-0.train.ns.svc.d" and suffix "train.ns.svc.d". Caller frees.
+// "train-0" of "train-0.train.ns.svc.d" and suffix "train.ns.svc.d"; NULL: it is no name of
+// a host there. (DNS takes any bytes in names.) Caller frees.
 static char *head_of(const char *name, const char *suffix)
 {
+    const struct place nowhere = {.file = ""};
     size_t n = strlen(name), s = strlen(suffix);
-    if (n <= s + 1 || name[n - s - 1] != '.' || strcasecmp(name + n - s, suffix) != 0)
+    if (n <= s + 1 || name[n - s - 1] != '.' || strcasecmp(name + n - s, suffix) != 0 ||
+        hostname_check(name, n, &nowhere, NULL) < 0)
         return NULL;
     return xstrndup(name, n - s - 1);
 }

@@ -56,6 +56,8 @@ void resolver_destroy(struct resolver *r); // NULL-safe
 
 // False when resolv.conf names no server (then only /etc/hosts and literals help).
 bool resolver_has_dns(const struct resolver *r);
+// Why not. Caller frees.
+char *resolver_lacks_dns(const struct resolver *r);
 const struct dns_stats *resolver_dns(const struct resolver *r); // NULL: no server
 // Read /etc/hosts again: once a round.
 void resolver_reload_hosts(struct resolver *r);

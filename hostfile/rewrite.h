@@ -22,9 +22,9 @@ struct rewrite {
 #define REWRITE_AUTO __attribute__((cleanup(rewrite_free))) struct rewrite
 
 // `member`: a name as filter_find() takes it, or the address that stands for a name.
-// `err` must not be NULL. Errors are those of dialect_read(), and HF_NO_SUCH_HOST (with near names), AMBIGUOUS_HOST, HF_BAD_ADDRESS,
-// HF_DUP_ADDRESS (another member has it), HF_OWN_OUTPUT (muster-sidecar's file),
-// HF_CANNOT_WRITE (a range, or what the dialect would misread).
+// `err` must not be NULL. Errors are those of dialect_read(), and HF_NO_SUCH_HOST (with near
+// names), AMBIGUOUS_HOST, HF_BAD_ADDRESS, HF_DUP_ADDRESS (another member has it), HF_OWN_OUTPUT
+// (muster-sidecar's file), HF_CANNOT_WRITE (a range, or what the dialect would misread).
 int rewrite_member(const struct dialect *d, const char *text, size_t len,
                    const char *file, const char *member, const char *address,
                    struct rewrite *out, struct err *err);

@@ -8,8 +8,6 @@
 #include "common/mem.h"
 #include "hostfile/source_list_impl.h"
 
-enum { SLACK_MS = 20 }; // a timer may come so much early
-
 struct item *source_list_item(const struct source_list *l, size_t member)
 {
     return l->item_of[member] != SOURCE_LIST_NO_ITEM ? &l->items[l->item_of[member]]
@@ -165,7 +163,7 @@ static void finish_round(struct source_list *l)
 static void on_round(int fd, short what, void *arg)
 {
     struct source_list *l = arg;
-    bool poll = l->env->poll_ms > 0 && l->poll_due <= loop_now_ms() + SLACK_MS;
+    bool poll = l->env->poll_ms > 0 && l->poll_due <= loop_now_ms();
     l->due = 0;
     source_list_set_text(&l->trouble, NULL);
     l->round++;

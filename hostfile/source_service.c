@@ -372,12 +372,13 @@ struct source_service *source_service_create(struct source_env *env,
         loop_timer_arm(s->timer, 0);
         return s;
     }
-    if (s->resolver != NULL)
+    if (s->resolver != NULL) {
+        CLEANUP_FREE char *why = resolver_lacks_dns(s->resolver);
         err_set(err,
-                "%s: there is no nameserver in %s: run in a pod with DNS, or name the "
-                "members with --host or --hostfile",
-                env->what,
-                config->resolv_conf != NULL ? config->resolv_conf : "/etc/resolv.conf");
+                "%s: %s: run in a pod with DNS, or name the members with --host or "
+                "--hostfile",
+                env->what, why);
+    }
     source_service_destroy(s);
     return NULL;
 }

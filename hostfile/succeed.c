@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/mem.h"
 #include "hostfile/addrset.h"
@@ -19,7 +20,7 @@ enum fate { OPEN, SETTLED, NEWCOMER };
 struct old {
     struct sockaddr_storage addr; // ss_family 0: none
     int port;
-    bool bare;   // known by its address alone
+    bool bare;   // known by its address alone, whatever its name
     long entry;  // that stands for it
     long taken;  // the entry that claims its address, its own one or another's
     long change; // enum succeed_cause, NOBODY: none
@@ -51,7 +52,7 @@ static void match_names(struct plan *p)
         struct old *o = &p->old[i];
         const struct succeed_member *m = &p->v[i];
         *o = (struct old){.port = port_of(m->port),
-                          .bare = hostname_is_literal(m->name),
+                          .bare = hostname_is_of_address(m->name),
                           .entry = NOBODY,
                           .taken = NOBODY,
                           .change = NOBODY};
@@ -106,7 +107,8 @@ static void stand(struct plan *p, size_t k)
         return;
     o->entry = o->taken = (long)k;
     p->fate[k] = SETTLED;
-    if (o->bare && !hostname_is_literal(e->name))
+    if (o->bare && !hostname_is_literal(e->name) &&
+        strcasecmp(e->name, p->v[i].name) != 0)
         o->change = SUCCEED_NAMED;
 }
 
@@ -148,12 +150,13 @@ static void claim(struct plan *p, size_t k)
 
 // ---- what is left over --------------------------------------------------------------
 
-// The next member from *i on that is known by its address alone and that the list has no
-// longer.
+// The next member from *i on that is known by its address alone, or is nobody's yet, and that the
+// list has no longer.
 static long next_left(const struct plan *p, size_t *i, bool live)
 {
     for (; *i < p->n; ++*i)
-        if (p->old[*i].bare && p->old[*i].entry < 0 && p->v[*i].live == live)
+        if ((p->old[*i].bare || p->v[*i].open) && p->old[*i].entry < 0 &&
+            p->v[*i].live == live)
             return (long)(*i)++;
     return NOBODY;
 }

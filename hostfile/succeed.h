@@ -18,6 +18,8 @@
 //  a lost member's address            it goes to whom the list gives it; the lost one has
 //   under another member's name       none then (ROBBED), unless it is listed there, too
 //  an address for a vacant place      FILLED
+//  a newcomer, but an open member is  FILLED
+//   listed no longer
 //  an address, but the member that    an extra with `after`: ask again when that agent is
 //   was left out is still attached    gone
 //
@@ -36,10 +38,12 @@
 
 // A member as its job knows it; all borrowed.
 struct succeed_member {
-    const char *name;    // a literal: known by its address alone
+    const char *name;    // hostname_is_of_address(): known by its address alone
     const char *address; // literal, "" while it has none
     int port;            // <= 0: MEMBERS_DEFAULT_PORT
     bool live;           // its agent is attached, at that address
+    bool
+        open; // nobody has met it: when the list has it no longer, it was not the job's
 };
 
 enum succeed_cause {

@@ -6,19 +6,26 @@
 #include <string.h>
 
 #include "common/mem.h"
+#include "common/opt_number.h"
 #include "launcher/map.h"
-#include "launcher/opt_number.h"
 #include "wire/placeholders.h"
 
-enum { KEY_WDIR = 0x3100, KEY_ROLE };
+enum { KEY_WDIR = 0x3100, KEY_ROLE, KEY_GRID, KEY_SPARES };
 
 static const struct argp_option options[] = {
     {NULL, 'n', "N", 0, "Number of ranks (default: one for each slot)", 2},
     {"np", 'n', NULL, OPTION_ALIAS, NULL, 2},
+    {"grid", KEY_GRID, "tp=T,pp=P,dp=D", 0,
+     "Tensor, pipeline and data parallel ranks, the fastest axis first", 2},
     {NULL, 'x', "NAME[=VALUE]", 0,
      "Set NAME for the ranks; without a value: as it is here", 3},
     {"wdir", KEY_WDIR, "DIR", 0,
      "Working directory of the ranks (default: the agent's)", 3},
+    {"spares", KEY_SPARES, "K", 0,
+     "The last K members get no ranks: a restart puts them in the place of lost ones "
+     "(default: 0)",
+     4},
+    {0, 0, 0, 0, "Roles, such as prefill and decode:", 7}, // further ones: roles_opts.c
     {"role", KEY_ROLE, "NAME", 0,
      "The program is a role with members and a world of its own", 7},
     {0},
@@ -78,6 +85,15 @@ static void forward(struct argp_state *state, struct app_opts *app, const char *
         set_here(app, text, value);
 }
 
+// "": none, where the first program has one (cmd_roles.c).
+static void take_grid(struct argp_state *state, struct app_opts *app, const char *text)
+{
+    ERR_AUTO err = ERR_INIT;
+    app->has_grid = text[0] != '\0';
+    if (app->has_grid && grid_parse(text, &app->grid, &err) < 0)
+        argp_error(state, "--grid %s: %s", text, err_text(&err));
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct app_opts *app = newest(state->input);
@@ -86,6 +102,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'x': forward(state, app, arg); return 0;
     case KEY_WDIR: app->wdir = arg; return 0;
     case KEY_ROLE: app->role = arg; return 0;
+    case KEY_GRID: take_grid(state, app, arg); return 0;
+    case KEY_SPARES:
+        app->spares = opt_number(state, "--spares", arg, 0, UINT16_MAX);
+        return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -154,6 +174,14 @@ void apps_opts_take(struct apps_opts *a, struct argp_state *state, char **words,
 }
 
 // ---- settling ---------------------------------------------------------------
+
+bool apps_opts_have_spares(const struct apps_opts *a)
+{
+    for (size_t i = 0; i < a->n; i++)
+        if (a->v[i].spares > 0)
+            return true;
+    return false;
+}
 
 int apps_opts_settle(struct apps_opts *a, uint32_t *ranks, struct err *err)
 {

@@ -1,6 +1,8 @@
 // The programs of a run and the options that each of them has: "-n 2 a : -n 4 -x K=V b".
 //
-// What the first program's options set holds for the others too, until these say otherwise.
+// What the first program's -x and --wdir set holds for the others too, until these say
+// otherwise. Roles have each their own --grid and --spares; without roles the first one's are
+// the run's.
 #ifndef MUSTER_LAUNCHER_APPS_OPTS_H
 #define MUSTER_LAUNCHER_APPS_OPTS_H
 
@@ -10,10 +12,14 @@
 
 #include "common/err.h"
 #include "common/strv.h"
+#include "launcher/grid.h"
 
 struct app_opts {
     const char *role; // --role; NULL: none
     uint32_t ranks;   // -n; 0: not said
+    uint32_t spares;  // --spares
+    bool has_grid;    // --grid
+    struct grid grid;
     const char *wdir; // --wdir; NULL: not said
     struct strv env;  // -x: NAME=VALUE
     struct strv here; // of these, NAME= of those that have their value from here
@@ -36,6 +42,7 @@ const struct argp *apps_opts_argp(void);
 // follow, unless `whole`: then all belongs to the first. Errors end the process, as argp's do.
 void apps_opts_take(struct apps_opts *a, struct argp_state *state, char **words, int n,
                     bool whole);
+bool apps_opts_have_spares(const struct apps_opts *a);
 // Once all are there: at most one may leave its number of ranks open. *ranks: of all of
 // them; 0 where one is open.
 int apps_opts_settle(struct apps_opts *a, uint32_t *ranks, struct err *err);

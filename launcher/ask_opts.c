@@ -62,6 +62,11 @@ int ask_opts_order(const struct ask_opts *o, const char *name, Muster__Ask__Op o
     CLEANUP_FREE char *who = xstrdup(member);
     CLEANUP_FREE char *why = xstrdup(reason != NULL ? reason : "");
     CLEANUP_FREE char *text = NULL;
+    if (member[0] == '\0') {
+        fprintf(stderr,
+                "%s: the member's name is empty (a variable that is not set?)\n", name);
+        return FAILED;
+    }
     q.op = op;
     q.member = who;
     q.reason = why;

@@ -8,6 +8,7 @@ int cmd_roll(int argc, char **argv);
 int cmd_hostfile(int argc, char **argv);
 int cmd_replace(int argc, char **argv);
 int cmd_drain(int argc, char **argv);
+int cmd_check(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_keygen(int argc, char **argv);
 

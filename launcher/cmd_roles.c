@@ -2,9 +2,10 @@
 // share is one document (roles.h), which is kept here:
 //
 //   role's launcher -- ROLES: its part --> here: roles_set() -- ROLES: the document --> all
-//   (restart-scope job) a role starts again by itself --> here -- FAILED --> the others
+//   (restart-scope job) a role is in a higher generation --> here -- FAILED --> the others
 // The first role that fails ends the run: the others get SIGTERM. All of them end with this
-// process.
+// process, and it ends as the launcher of the role did: by a signal, where that was killed, so that
+// who starts launchers again (musterd --lead) takes all roles up where they were.
 #include "launcher/cmd_roles.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -23,6 +25,7 @@
 #include "common/mem.h"
 #include "common/proc.h"
 #include "common/std.h"
+#include "launcher/opts_layout.h"
 #include "launcher/roles.h"
 #include "launcher/verdict.h"
 #include "wire/chan.h"
@@ -44,8 +47,10 @@ struct run {
     struct event_base *base;
     struct roles *roles;
     struct role *v;
-    size_t n, left; // that run
-    int code;       // of the first that failed
+    size_t n, left;      // that run
+    int code;            // of the first that failed
+    int signo;           // that its launcher was killed by; 0: none
+    uint32_t generation; // the highest that a role is in
     struct event *signals[8];
     size_t nsignals;
 };
@@ -65,6 +70,28 @@ static void add_common(const struct run *r, struct strv *out)
     if (n > 1 && strcmp(r->argv[n - 1], "--") == 0)
         n--;
     add_words(out, r->argv + 1, n - 1);
+}
+
+// What the first role says of these stands among what all have.
+static void add_own_layout(const struct run *r, const struct app_opts *app,
+                           struct strv *out)
+{
+    if (app->ranks > 0) {
+        strv_add(out, "-n");
+        strv_addf(out, "%u", app->ranks);
+    }
+    if (r->opts->apps.v[0].has_grid && !app->has_grid)
+        strv_add(out, "--grid=");
+    strv_addf(out, "--spares=%u", app->spares);
+}
+
+static void add_status(const struct run *r, size_t i, struct strv *out)
+{
+    CLEANUP_FREE char *where = NULL;
+    if (r->opts->status == NULL)
+        return;
+    where = roles_opts_status(r->opts->status, i, NULL); // it was checked
+    strv_addf(out, "--status=%s", where);
 }
 
 // Of what there is one for the run, each role has one of its own name.
@@ -93,6 +120,8 @@ static void make_argv(const struct run *r, size_t i, uint32_t from, uint32_t to,
     strv_add(out, "run");
     add_common(r, out);
     add_words(out, app->words, app->nwords);
+    add_own_layout(r, app, out);
+    add_status(r, i, out);
     strv_add(out, "--role-part");
     strv_addf(out, "%u,%u,%d", from, to, CHILD_FD);
     strv_add(out, "--stdin");
@@ -124,6 +153,7 @@ static void restart_others(const struct run *r, const struct role *first)
     struct frame f = {.kind = FRAME_FAILED};
     Muster__Failed m = MUSTER__FAILED__INIT;
     m.text = text;
+    m.generation = r->generation;
     for (size_t i = 0; i < r->n; i++)
         if (&r->v[i] != first && r->v[i].pid > 0)
             chan_send_msg(r->v[i].chan, &f, &m.base);
@@ -137,15 +167,14 @@ static void on_frame(void *arg, const struct frame *f)
         f->kind == FRAME_ROLES ? msg_unpack(f, &muster__roles__descriptor, NULL) : NULL;
     if (m == NULL)
         return;
-    bool again = strcmp(roles_state(r->roles, role->index), "restarting") == 0;
-    bool news =
-        roles_set(r->roles, role->index, (const char *)m->file.data, m->file.len);
-    bool begins =
-        !again && strcmp(roles_state(r->roles, role->index), "restarting") == 0;
-    if (news && roles_are_whole(r->roles))
+    if (roles_set(r->roles, role->index, (const char *)m->file.data, m->file.len) &&
+        roles_are_whole(r->roles))
         tell_all(r);
-    if (begins && !m->ordered && r->opts->roles.whole_job)
-        restart_others(r, role);
+    if (m->generation > r->generation) {
+        r->generation = m->generation;
+        if (r->opts->roles.whole_job)
+            restart_others(r, role);
+    }
     msg_free(m);
 }
 
@@ -194,10 +223,7 @@ static int start_all(struct run *r, struct err *err)
     CLEANUP_FREE uint32_t *to = xcalloc(r->n, sizeof *to);
     CLEANUP_FREE char *path = proc_self();
     bool local = o->source.kind == SOURCE_LOCAL; // all roles have this one member
-    uint32_t each = o->map.ppn > 0        ? o->map.ppn
-                    : o->source.slots > 0 ? (uint32_t)o->source.slots
-                                          : 0;
-    if (!local && roles_opts_share(&o->apps, each, from, to, err) < 0)
+    if (!local && roles_opts_share(&o->apps, opts_layout_each(o), from, to, err) < 0)
         return -1;
     if (o->output.dir != NULL && mkdir(o->output.dir, 0777) < 0 && errno != EEXIST) {
         err_set_errno(err, errno, "--output %s", o->output.dir);
@@ -234,6 +260,7 @@ static void note_end(struct role *role, int status)
     if (status == 0 || r->code != 0)
         return;
     r->code = proc_status_code(status);
+    r->signo = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     if (r->left == 0)
         return;
     CLEANUP_FREE char *how = proc_status_text(status);
@@ -299,6 +326,14 @@ static void destroy(struct run *r)
     free(r->v);
 }
 
+// The core, if there is one, is that of who crashed.
+static void die_of(int signo)
+{
+    prctl(PR_SET_DUMPABLE, 0);
+    signal(signo, SIG_DFL);
+    raise(signo);
+}
+
 int cmd_roles(const struct opts *o, char **argv)
 {
     struct run r = {.opts = o, .argv = argv, .n = o->apps.n};
@@ -314,5 +349,7 @@ int cmd_roles(const struct opts *o, char **argv)
     if (r.left > 0)
         event_base_dispatch(r.base);
     destroy(&r);
+    if (r.signo != 0)
+        die_of(r.signo);
     return r.code;
 }

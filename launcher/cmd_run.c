@@ -195,8 +195,8 @@ static int end(struct run *r)
         CLEANUP_FREE char *text = xasprintf("%s%s: %s\n", before, r->name, cause);
         std_write(STDERR_FILENO, text, strlen(text), LAST_WORD_MS);
     }
-    json_t *fields = jsonpack("{s:i, s:s?}", "code", code, "cause", cause);
-    events_write(r->events, "end", fields);
+    events_write(r->events, "end",
+                 jsonpack("{s:i, s:s?}", "code", code, "cause", cause));
     return code;
 }
 

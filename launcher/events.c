@@ -34,7 +34,7 @@ static int put_behind(struct events *e, const char *path, struct err *err)
         mem_steal_fd(&file);
         return 0;
     }
-    e->spool = spool_to_file(file, path, err);
+    e->spool = spool_to_log(file, path, err);
     e->fd = e->spool != NULL ? fcntl(spool_fd(e->spool), F_DUPFD_CLOEXEC, 3) : -1;
     return e->spool != NULL ? 0 : -1;
 }
@@ -64,7 +64,11 @@ static void tell_failures(struct events *e)
 {
     char *name = NULL;
     for (int errnum = 0; spool_failed(e->spool, &name, &errnum) > 0; free(name))
-        log_warn(e->log, "--events: cannot write to %s: %s", name, strerror(errnum));
+        log_warn(
+            e->log,
+            "--events: cannot write to %s: %s; events are missing there from here on, "
+            "as long as this is so",
+            name, strerror(errnum));
 }
 
 void events_close(struct events *e)
@@ -113,6 +117,8 @@ void events_write(struct events *e, const char *name, json_t *fields)
     if (text == NULL)
         return;
     CLEANUP_FREE char *whole = xasprintf("%s\n", text);
+    if (e->spool != NULL)
+        tell_failures(e);
     errno = 0;
     // A full disk must not end the job, and half a line is none.
     if (std_write(e->fd, whole, strlen(whole), WAIT_MS))

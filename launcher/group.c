@@ -11,6 +11,8 @@ void group_free(struct group *g)
     for (uint32_t i = 0; i < g->n; i++)
         free(g->v[i].why);
     free(g->v);
+    free(g->vertices);
+    free(g->places);
     members_free(&g->members);
     *g = (struct group){0};
 }
@@ -24,7 +26,8 @@ const char *group_state_name(enum group_state s)
 
 const char *group_event_name(enum group_event ev)
 {
-    static const char *const names[GROUP_EVENTS] = {"address", "greeted", "lost"};
+    static const char *const names[GROUP_EVENTS] = {"address", "greeted", "lost",
+                                                    "late", "moved"};
     return names[ev];
 }
 
@@ -36,8 +39,11 @@ enum group_state group_state_next(enum group_state s, enum group_event ev)
         enum group_state to;
     } table[] = {
         {GROUP_MISSING, GROUP_EV_ADDRESS, GROUP_FOUND},
+        {GROUP_MISSING, GROUP_EV_LATE, GROUP_LOST},
         {GROUP_FOUND, GROUP_EV_GREETED, GROUP_ATTACHED},
+        {GROUP_FOUND, GROUP_EV_LATE, GROUP_LOST},
         {GROUP_ATTACHED, GROUP_EV_LOST, GROUP_LOST},
+        {GROUP_ATTACHED, GROUP_EV_MOVED, GROUP_LOST},
         {GROUP_LOST, GROUP_EV_GREETED, GROUP_ATTACHED},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
@@ -59,14 +65,57 @@ void group_update(struct group *g, const struct members *members)
     members_copy(&g->members, members);
     g->n = (uint32_t)members->n;
     g->v = xcalloc(g->n, sizeof *g->v);
+    g->vertices = xcalloc(g->n, sizeof *g->vertices);
+    g->places = xcalloc(g->n, sizeof *g->places);
     for (uint32_t i = 0; i < g->n; i++) {
         struct group_member *m = &g->v[i];
         m->member = &g->members.v[i];
+        m->hidden = true;
+        g->vertices[i] = i + 1;
+        g->places[i].member = i;
         members_address(m->member, m->address, sizeof m->address);
         if (m->address[0] != '\0')
             group_happens(m, GROUP_EV_ADDRESS);
         m->why = m->member->why != NULL ? xstrdup(m->member->why) : NULL;
     }
+}
+
+uint32_t group_vertex_of(const struct group *g, uint32_t member)
+{
+    return g->vertices[member];
+}
+
+uint32_t group_member_of(const struct group *g, uint32_t vertex)
+{
+    return g->places[vertex - 1].member;
+}
+
+struct group_member *group_at(struct group *g, uint32_t vertex)
+{
+    return &g->v[group_member_of(g, vertex)];
+}
+
+static void put(struct group *g, uint32_t vertex, uint32_t member)
+{
+    g->vertices[member] = vertex;
+    g->places[vertex - 1].member = member;
+}
+
+void group_exchange(struct group *g, uint32_t a, uint32_t b)
+{
+    uint32_t was = group_member_of(g, a);
+    put(g, a, group_member_of(g, b));
+    put(g, b, was);
+}
+
+void group_say(struct group *g, uint32_t vertex, uint64_t generation)
+{
+    g->places[vertex - 1].since = generation;
+}
+
+bool group_is_current(const struct group *g, uint32_t vertex, uint64_t generation)
+{
+    return generation >= g->places[vertex - 1].since;
 }
 
 static uint32_t count(const struct group *g, enum group_state from, enum group_state to)

@@ -2,6 +2,10 @@
 //
 // States of a member (the launcher's view; agents have their own):
 //   MISSING --address--> FOUND --greeted--> ATTACHED --lost--> LOST --greeted--> ATTACHED
+//   MISSING, FOUND --late--> LOST: the job goes on without it
+//   ATTACHED --moved--> LOST: it changes its vertex, and is dialed there
+// Each member is at a vertex of the tree of links: at first member i at vertex i + 1, later
+// two of them may change places (exchange.h).
 // Pure bookkeeping: no links, no lookups.
 #ifndef MUSTER_LAUNCHER_GROUP_H
 #define MUSTER_LAUNCHER_GROUP_H
@@ -14,7 +18,14 @@
 
 enum group_state { GROUP_MISSING, GROUP_FOUND, GROUP_ATTACHED, GROUP_LOST };
 enum { GROUP_STATES = GROUP_LOST + 1 };
-enum group_event { GROUP_EV_ADDRESS, GROUP_EV_GREETED, GROUP_EV_LOST, GROUP_EVENTS };
+enum group_event {
+    GROUP_EV_ADDRESS,
+    GROUP_EV_GREETED,
+    GROUP_EV_LOST,
+    GROUP_EV_LATE,
+    GROUP_EV_MOVED,
+    GROUP_EVENTS,
+};
 
 struct group_member {
     enum group_state state;
@@ -22,11 +33,24 @@ struct group_member {
     char address[64];            // literal, "" while missing
     char *why;                   // last reason while not attached; owned, NULL
     uint32_t agents;             // that were attached, one after the other
+    // FOUND: it is not dialed again, and that means this exit code; 0: it is.
+    int refused;
+    // Not ATTACHED, and nobody has failed to reach it: who could has just begun, or is away, or it
+    // has moved.
+    bool hidden;
+};
+
+// Who is at a vertex.
+struct group_place {
+    uint32_t member;
+    uint64_t since; // generation of the Attach that says so; 0: from the beginning
 };
 
 struct group {
     struct members members;
     struct group_member *v;
+    uint32_t *vertices;         // by member
+    struct group_place *places; // by vertex - 1
     uint32_t n;
 };
 
@@ -42,11 +66,16 @@ void group_free(struct group *g);
 // Members with an address.
 uint32_t group_found(const struct group *g);
 uint32_t group_attached(const struct group *g);
-// Index of a vertex's member.
-static inline struct group_member *group_at(struct group *g, uint32_t vertex)
-{
-    return &g->v[vertex - 1];
-}
+// The vertex of a member (its index), and the other way.
+uint32_t group_vertex_of(const struct group *g, uint32_t member);
+uint32_t group_member_of(const struct group *g, uint32_t vertex);
+struct group_member *group_at(struct group *g, uint32_t vertex);
+// The members at two vertices change places.
+void group_exchange(struct group *g, uint32_t a, uint32_t b);
+// That generation of the Attach says first who is at the vertex now.
+void group_say(struct group *g, uint32_t vertex, uint64_t generation);
+// Was that said by who knows who is at the vertex? generation: of its Attach.
+bool group_is_current(const struct group *g, uint32_t vertex, uint64_t generation);
 void group_set_why(struct group_member *m, const char *why);
 // "train-2: NXDOMAIN, train-3 (10.0.0.7): connection refused": what is not attached (or
 // not found, or lost), at most `max` members and then a count.

@@ -60,13 +60,12 @@ void job_fail(struct job *j, enum verdict_strength strength, int code, const cha
 
 static void enter_prepare(struct job *j)
 {
-    bool again = j->reason != NULL; // out of MUSTER
     job_wait_begin(j);
-    if (again)
-        job_muster_next(j);
+    job_inspect_prepared(j);
+    job_muster_next(j);
     job_spares_seated(j);
-    j->at->prepare =
-        job_plan_prepare(j->roll, &j->map, j->opts, j->at->nspace, j->reason);
+    const struct job_plan plan = {j->roll, &j->group, &j->map, j->opts};
+    j->at->prepare = job_plan_prepare(&plan, j->at->nspace, j->reason);
     j->at->prepare->progress = job_record_progress(j);
     job_roles_put(j, j->at->prepare);
     job_claim_prepared(j);
@@ -183,6 +182,7 @@ static void enter(struct job *j)
     case JOB_CONNECT: enter_connect(j); break;
     case JOB_CLAIM: job_claim_begin(j); break;
     case JOB_MUSTER: job_muster_begin(j); break;
+    case JOB_INSPECT: job_inspect_begin(j); break;
     case JOB_PREPARE: enter_prepare(j); break;
     case JOB_START: enter_start(j); break;
     case JOB_RUN: enter_run(j); break;
@@ -287,6 +287,8 @@ struct job *job_create(const struct job_conf *conf, struct err *err)
     job_wait_create(j);
     job_roles_create(j);
     job_muster_create(j);
+    job_inspect_create(j);
+    job_pairs_create(j);
     j->stop_timer = loop_timer(conf->base, on_stop_over, j);
     j->run_timer = loop_timer(conf->base, on_run_over, j);
     if (open_via(j, err) < 0 || job_pages_start(j, err) < 0 ||
@@ -318,6 +320,8 @@ void job_destroy(struct job *j)
     map_free(&j->map);
     roll_destroy(j->roll);
     job_spares_destroy(j);
+    job_pairs_destroy(j);
+    job_inspect_destroy(j);
     job_roles_destroy(j);
     group_free(&j->group);
     job_wait_destroy(j);

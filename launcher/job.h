@@ -5,6 +5,8 @@
 #ifndef MUSTER_LAUNCHER_JOB_H
 #define MUSTER_LAUNCHER_JOB_H
 
+#include <jansson.h>
+
 #include "launcher/opts.h"
 #include "wire/muster.pb-c.h"
 
@@ -46,6 +48,10 @@ void job_output_failed(struct job *j, const char *name, int errnum);
 bool job_output_is_left(const struct job *j);
 // See output_wants_newline.
 bool job_wants_newline(struct job *j);
+// Of a job that only inspects (opts.check.only): {"members": [{"member", "name", "address",
+// "verdict", "why", "checks": [{"check", "verdict", "why", "seconds", "evidence"}]}]}. No members
+// where they were not even found. Caller decrefs.
+json_t *job_inspection(const struct job *j);
 int job_code(const struct job *j);
 // The first cause, or NULL when all went well.
 const char *job_text(const struct job *j);

@@ -29,9 +29,9 @@ static uint32_t find_member(const struct job *j, const char *given, struct err *
     for (uint32_t i = 0; i < j->group.n; i++) {
         const struct group_member *m = &j->group.v[i];
         if (strcmp(m->member->name, given) == 0 || strcmp(m->address, given) == 0)
-            exact = i + 1;
+            exact = group_vertex_of(&j->group, i);
         if (is_first_label(m->member->name, given)) {
-            near = i + 1;
+            near = group_vertex_of(&j->group, i);
             nnear++;
         }
     }

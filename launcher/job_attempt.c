@@ -50,20 +50,22 @@ void job_end_unstarted(struct job *j)
 
 struct job_seat *job_seat(const struct job *j, uint32_t vertex)
 {
-    return &j->at->seats[vertex - 1];
+    return &j->at->seats[group_member_of(&j->group, vertex)];
 }
 
 const struct map_position *job_position(const struct job *j, uint32_t vertex)
 {
+    uint32_t member = group_member_of(&j->group, vertex);
     for (uint32_t i = 0; i < j->map.npositions; i++)
-        if (j->map.positions[i].member + 1 == vertex)
+        if (j->map.positions[i].member == member)
             return &j->map.positions[i];
     return NULL;
 }
 
 bool job_rank_is_at(const struct job *j, uint32_t vertex, uint32_t number)
 {
-    return number < j->at->nranks && j->at->ranks[number].member + 1 == vertex;
+    return number < j->at->nranks &&
+           j->at->ranks[number].member == group_member_of(&j->group, vertex);
 }
 
 struct verdict_rank job_rank_text(struct job *j, uint32_t number)

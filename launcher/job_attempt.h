@@ -1,9 +1,9 @@
 // One attempt: one start of all the ranks, with a number and PMIx namespaces of its own.
 //
-// A job has one current attempt from CONNECT on. It stays current, stopped, while the next
-// one is mustered (MUSTER), so that the last output is still taken; entering PREPARE puts
-// the next one in its place. What outlives attempts is the job's: group, roll, map, links,
-// output.
+// A job has one current attempt from CONNECT on, at first one of number 0 that nobody will
+// see. It stays current, stopped, while the next one is mustered and inspected (MUSTER,
+// INSPECT), so that the last output is still taken; entering PREPARE puts the next one in its
+// place. What outlives attempts is the job's: group, roll, map, links, output.
 #ifndef MUSTER_LAUNCHER_JOB_ATTEMPT_H
 #define MUSTER_LAUNCHER_JOB_ATTEMPT_H
 
@@ -39,13 +39,14 @@ struct job_seat {
     bool replaced;     // by an operator: this agent is not taken again
     bool moved;        // it was lost, and has another address since
     bool hung_up;      // when it was lost, its end of the connection was closed
+    bool exchanged;    // after it: it went to a lost one's vertex
     bool fetched;      // it is this machine, and another agent was started here
     uint64_t fence_ms; // until then ranks may still run there; 0: they do not
     bool back; // the agent that was lost is here again: its READY says that they do not
 };
 
 struct job_attempt {
-    uint32_t number;          // from 1
+    uint32_t number;          // from 1; 0: none was prepared yet
     char *nspace;             // of the first world
     Muster__Prepare *prepare; // of the first world; NULL: not sent yet
     struct coll_route *route;

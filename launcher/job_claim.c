@@ -30,7 +30,7 @@ enum {
 
 struct job_claim {
     struct claim *claim;
-    struct event *timer; // SHORT, a pause between two claims
+    struct event *timer; // SHORT, blind, a pause between two claims
     struct event *patience;
     bool late;         // who is not here is not waited for
     uint64_t fence_ms; // who is not in the group may keep ranks until then; 0: nobody
@@ -72,6 +72,7 @@ void job_claim_create(struct job *j)
                               .argv = j->opts->argv,
                               .argc = (size_t)j->opts->argc,
                               .rerun = j->opts->rerun,
+                              .order = j->opts->order,
                               .adopt = j->opts->adopt};
     if (j->opts->job == NULL)
         return;
@@ -112,7 +113,7 @@ void job_claim_find(const struct job *j, Muster__RecordSeat *const *seats, uint3
                     uint32_t *found)
 {
     CLEANUP_FREE struct claim_member *m = list_members(j);
-    claim_find_seats(seats, n, m, j->group.n, found);
+    claim_seats_find(seats, n, m, j->group.n, found);
 }
 
 // ---- reigning ---------------------------------------------------------------------------
@@ -153,16 +154,16 @@ static bool take_over(struct job *j, const Muster__Record *last)
 static void reign(struct job *j)
 {
     const Muster__Record *last = claim_last(j->claim->claim);
-    bool goes_on = last != NULL && !j->opts->rerun;
+    bool goes_on = !claim_begins_anew(j->claim->claim);
     if (goes_on && !take_over(j, last))
         return;
     if (!goes_on) {
         job_attempt_destroy(j->at);
-        j->at = job_attempt_create(j, 1);
+        j->at = job_attempt_create(j, 0);
     }
     events_write(j->conf.events, "claimed",
                  jsonpack("{s:s, s:i, s:i}", "job", j->key, "term", (int)j->term,
-                          "attempt", (int)j->at->number + goes_on));
+                          "attempt", (int)j->at->number + 1));
     job_event(j, goes_on ? JOB_EV_AGAIN : JOB_EV_CLAIMED);
 }
 
@@ -205,6 +206,17 @@ static void leave_done(struct job *j)
     leave(j);
 }
 
+static void leave_spent(struct job *j)
+{
+    verdict_free(&j->verdict);
+    verdict_set(
+        &j->verdict, VERDICT_ORDER, VERDICT_OWN_FAILURE,
+        "job %s cannot be claimed: its agents know term %u, the last one that "
+        "there is; start its agents anew (they forget it), or give another --job",
+        j->key, CLAIM_TERM_MAX);
+    leave(j);
+}
+
 // ---- claiming ---------------------------------------------------------------------------
 
 static void send_all(struct job *j, uint16_t kind)
@@ -229,18 +241,32 @@ static void judge(struct job *j)
     switch (claim_judge(j->claim->claim, m, j->claim->late)) {
     case CLAIM_ASKING: ask(j); break;
     case CLAIM_OVER: leave_done(j); break;
+    case CLAIM_SPENT: leave_spent(j); break;
     case CLAIM_SHORT: loop_timer_arm(j->claim->timer, LOOK_MS); break;
     default: break;
     }
 }
 
+// Nobody who is here tells of the job, and who does may be below somebody who is not.
+static void seek(struct job *j)
+{
+    if ((j->state != JOB_CONNECT && j->state != JOB_CLAIM) || !job_claim_is_blind(j))
+        return;
+    job_exchange_seek(j);
+    loop_timer_arm(j->claim->timer, LOOK_MS);
+}
+
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
     struct job *j = arg;
+    seek(j);
     if (j->state != JOB_CLAIM)
         return;
     switch (claim_state(j->claim->claim)) {
-    case CLAIM_SHORT: send_all(j, FRAME_RECORD); break;
+    case CLAIM_SHORT:
+        job_exchange(j);
+        send_all(j, FRAME_RECORD);
+        break;
     case CLAIM_LOOKING: judge(j); break;
     default: break;
     }
@@ -253,13 +279,23 @@ static void look(struct job *j)
         job_connect_late(j, claim_best(j->claim->claim)->progress);
 }
 
+// Agents that sshd starts remember nothing.
+bool job_claim_may_go_on(const struct job *j)
+{
+    return j->claim != NULL && j->via == NULL &&
+           (!j->claim->late || claim_is_known(j->claim->claim));
+}
+
 static void on_patience(evutil_socket_t fd, short what, void *arg)
 {
     struct job *j = arg;
     j->claim->late = true;
     look(j);
+    if (!job_claim_may_go_on(j))
+        job_connect_refused(j);
     if (j->state == JOB_CLAIM)
         judge(j);
+    seek(j);
 }
 
 void job_claim_begin(struct job *j)
@@ -328,13 +364,14 @@ void job_claim_frame(struct job *j, const struct frame *f)
         return;
     }
     struct claim *c = j->claim->claim;
+    uint32_t member = group_member_of(&j->group, f->src);
     enum claim_state before = claim_state(c), now = before;
     Muster__Record *m = NULL;
     if (f->kind == FRAME_GRANT)
-        now = claim_granted(c, f->src - 1, f->term);
+        now = claim_granted(c, member, f->term);
     else if ((m = msg_unpack(f, &muster__record__descriptor, NULL)) != NULL)
-        now = f->kind == FRAME_DENY ? claim_denied(c, f->src - 1, m)
-                                    : claim_record(c, f->src - 1, m);
+        now = f->kind == FRAME_DENY ? claim_denied(c, member, m)
+                                    : claim_record(c, member, m);
     msg_free(m);
     act(j, before, now);
 }
@@ -344,7 +381,8 @@ void job_claim_lost(struct job *j, uint32_t vertex)
     if (j->claim == NULL)
         return;
     enum claim_state before = claim_state(j->claim->claim);
-    enum claim_state now = claim_lost(j->claim->claim, vertex - 1);
+    enum claim_state now =
+        claim_lost(j->claim->claim, group_member_of(&j->group, vertex));
     if (now != before)
         act(j, before, now);
 }
@@ -393,6 +431,21 @@ char *job_claim_text(const struct job *j)
 
 // ---- attempts ---------------------------------------------------------------------------
 
+bool job_claim_lacks(const struct job *j)
+{
+    return j->claim != NULL && claim_lacks(j->claim->claim, j->claim->late);
+}
+
+bool job_claim_pins(const struct job *j, uint32_t member)
+{
+    return j->claim != NULL && claim_pins(j->claim->claim, member);
+}
+
+bool job_claim_is_blind(const struct job *j)
+{
+    return job_claim_lacks(j) && claim_state(j->claim->claim) == CLAIM_LOOKING;
+}
+
 bool job_claim_holds(const struct job *j)
 {
     return j->claim != NULL && !j->claim->left &&
@@ -403,8 +456,10 @@ void job_claim_renew(struct job *j)
 {
     if (j->claim == NULL || !claim_outbid(j->claim->claim))
         return;
-    claim_again(j->claim->claim);
-    ask(j);
+    if (claim_again(j->claim->claim) == CLAIM_SPENT)
+        leave_spent(j);
+    else
+        ask(j);
 }
 
 char *job_claim_veto(const struct job *j)
@@ -433,7 +488,7 @@ void job_claim_prepared(struct job *j)
 void job_claim_ready(struct job *j, uint32_t vertex)
 {
     if (j->claim != NULL)
-        claim_acked(j->claim->claim, vertex - 1, j->at->number);
+        claim_acked(j->claim->claim, group_member_of(&j->group, vertex), j->at->number);
 }
 
 bool job_claim_may_go(const struct job *j)
@@ -453,7 +508,8 @@ void job_claim_gone(struct job *j)
 // where no rank has run yet there is nothing to remember.
 static bool has_ended(const struct job *j)
 {
-    return job_claim_holds(j) && j->began && !(j->verdict.failed && j->interrupts > 0);
+    bool called_off = j->interrupts > 0 || job_roles_are_orphaned(j);
+    return job_claim_holds(j) && j->began && !(j->verdict.failed && called_off);
 }
 
 void job_claim_tell_end(struct job *j)

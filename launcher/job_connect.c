@@ -68,9 +68,13 @@ static void connected(struct job *j)
         job_event(j, JOB_EV_CONNECTED);
 }
 
+// A job that only inspects does not need those that cannot be reached.
 static void connected_if_all(struct job *j)
 {
-    if (group_attached(&j->group) == j->group.n)
+    uint32_t n = group_attached(&j->group);
+    for (uint32_t i = 0; i < j->group.n && j->opts->check.only; i++)
+        n += j->group.v[i].state == GROUP_LOST ? 1 : 0;
+    if (n == j->group.n)
         connected(j);
 }
 
@@ -80,38 +84,69 @@ void job_connected(struct job *j)
         connected(j);
 }
 
-void job_connect_late(struct job *j, const Muster__Progress *known)
+// Who would dial it is not there.
+static bool is_hidden(struct job *j, uint32_t vertex)
 {
-    double waited_s = job_claim_patience_ms(j) / 1e3;
-    CLEANUP_FREE char *why = xasprintf("it has not come within %g s", waited_s);
-    job_record_fill(j, known);
+    uint32_t parent = tree_parent(&j->tree, vertex);
+    return parent > 0 && group_at(&j->group, parent)->state != GROUP_ATTACHED;
+}
+
+static void go_on_without(struct job *j, uint32_t waited_ms)
+{
+    CLEANUP_FREE char *why = xasprintf("it has not come within %g s", waited_ms / 1e3);
     for (uint32_t i = 0; i < j->group.n; i++) {
         struct group_member *m = &j->group.v[i];
         if (m->state == GROUP_ATTACHED)
             continue;
-        m->state = GROUP_LOST;
+        group_happens(m, GROUP_EV_LATE);
+        m->hidden = m->hidden && is_hidden(j, group_vertex_of(&j->group, i));
         if (m->why == NULL)
             group_set_why(m, why);
     }
     connected(j);
     for (uint32_t v = 1; v <= j->group.n; v++)
         job_return_want(j, v);
+    job_exchange_check(j);
+}
+
+void job_connect_late(struct job *j, const Muster__Progress *known)
+{
+    job_record_fill(j, known);
+    go_on_without(j, job_claim_patience_ms(j));
+}
+
+bool job_connect_over(struct job *j)
+{
+    if (j->state != JOB_CONNECT || !j->opts->check.only ||
+        group_attached(&j->group) == 0)
+        return false;
+    go_on_without(j, j->opts->wait_ms);
+    return true;
 }
 
 // A pod has its name for good. Who has another one at the address that it had is another pod,
 // which has been given the address.
-static void learn_hostname(struct job *j, uint32_t member, const char *hostname)
+static void learn_hostname(struct job *j, uint32_t vertex, const char *hostname)
 {
-    Muster__Member *told = j->attach->members[member];
+    Muster__Member *told = j->attach->members[vertex - 1];
     if (!hostname_heads(hostname, told->name))
         return;
     free(told->hostname);
     told->hostname = xstrdup(hostname);
 }
 
+// It dials those below it by itself, whatever became of them before.
+static void reach_children(struct job *j, uint32_t vertex)
+{
+    uint32_t first, n = tree_children(&j->tree, vertex, &first);
+    for (uint32_t i = 0; i < n; i++)
+        group_at(&j->group, first + i)->hidden = true;
+}
+
 void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *hello)
 {
-    struct group_member *m = group_at(&j->group, vertex);
+    uint32_t member = group_member_of(&j->group, vertex);
+    struct group_member *m = &j->group.v[member];
     bool first = j->state == JOB_CONNECT && m->state == GROUP_FOUND;
     bool back = j->state <= JOB_STOP && m->state == GROUP_LOST;
     if (!first && !back) {
@@ -124,14 +159,15 @@ void job_member_attached(struct job *j, uint32_t vertex, const Muster__Hello *he
                            true);
         return;
     }
-    bool same = memcmp(j->roll->members[vertex - 1].incarnation,
-                       hello->incarnation.data, ROLL_INCARNATION_BYTES) == 0;
+    bool same = memcmp(j->roll->members[member].incarnation, hello->incarnation.data,
+                       ROLL_INCARNATION_BYTES) == 0;
     group_happens(m, GROUP_EV_GREETED);
-    job_spares_greeted(j, vertex - 1);
+    reach_children(j, vertex);
+    job_spares_greeted(j, member);
     m->agents += same ? 0 : 1;
-    roll_greet(j->roll, vertex - 1, hello->incarnation.data, hello->hostname,
-               hello->cpus);
-    learn_hostname(j, vertex - 1, hello->hostname);
+    roll_greet(j->roll, member, hello->incarnation.data, hello->hostname, hello->cpus);
+    learn_hostname(j, vertex, hello->hostname);
+    job_inspect_greeted(j, member, same);
     events_write(j->conf.events, "attached",
                  jsonpack("{s:s, s:s, s:s, s:i}", "member", m->member->name, "address",
                           m->address, "hostname", hello->hostname, "cpus",
@@ -147,6 +183,11 @@ void job_member_missing(struct job *j, uint32_t vertex, const char *why, int cod
 {
     struct group_member *m = group_at(&j->group, vertex);
     group_set_why(m, why);
+    // Lost with who was above it, it could as well have been alive. (The heir of a job in CLAIM
+    // tells of all that are away: job_record_inherit().)
+    if (m->state == GROUP_LOST && m->hidden && j->state != JOB_CLAIM)
+        job_spares_absent(j, group_member_of(&j->group, vertex));
+    m->hidden = false;
     log_debug(j->conf.log, "%s (%s): %s", m->member->name, m->address, why);
     if (m->state == GROUP_LOST) {
         job_return_missing(j, vertex, final);
@@ -154,9 +195,25 @@ void job_member_missing(struct job *j, uint32_t vertex, const char *why, int cod
     }
     if (!final || j->state != JOB_CONNECT)
         return;
-    CLEANUP_FREE char *name = group_member_text(m);
-    job_fail(j, VERDICT_LOSS, code > 0 ? code : VERDICT_OWN_FAILURE, "member %s: %s",
-             name, why);
+    if (j->opts->check.only) {
+        group_happens(m, GROUP_EV_LATE);
+        connected_if_all(j);
+        return;
+    }
+    m->refused = code > 0 ? code : VERDICT_OWN_FAILURE;
+    if (!job_claim_may_go_on(j))
+        job_connect_refused(j);
+}
+
+void job_connect_refused(struct job *j)
+{
+    for (uint32_t i = 0; i < j->group.n && j->state == JOB_CONNECT; i++) {
+        const struct group_member *m = &j->group.v[i];
+        if (m->state != GROUP_FOUND || m->refused == 0)
+            continue;
+        CLEANUP_FREE char *name = group_member_text(m);
+        job_fail(j, VERDICT_LOSS, m->refused, "member %s: %s", name, m->why);
+    }
 }
 
 // "rank 4 is", "ranks 4-7 are", "2 spawned ranks are" gone with a member.
@@ -177,6 +234,15 @@ static char *ranks_text(const struct job *j, uint32_t member)
                           : xasprintf("%u spawned ranks are", spawned);
 }
 
+// Nobody has begun to count on the member. With --on-failure abort a loss in the first
+// INSPECT is one as in CLAIM.
+static bool is_gathering(const struct job *j, uint32_t member)
+{
+    return job_muster_gathers(j) &&
+           (j->opts->policy.on_failure == POLICY_RESTART || j->reason != NULL ||
+            job_position(j, group_vertex_of(&j->group, member)) == NULL);
+}
+
 // A loss ends the attempt, unless no rank was there, or all had ended well: then it only
 // cannot be proven that nothing is left there.
 static void tell_loss(struct job *j, uint32_t member, const char *why)
@@ -184,7 +250,7 @@ static void tell_loss(struct job *j, uint32_t member, const char *why)
     CLEANUP_FREE char *name = group_member_text(&j->group.v[member]);
     if (j->state >= JOB_CLOSE)
         return;
-    if (j->state == JOB_MUSTER ||
+    if (is_gathering(j, member) ||
         (job_attempt_lives(j) && !j->at->seats[member].hosts)) {
         log_warn(j->conf.log, "member %s was lost, no rank is gone with it: %s", name,
                  why);
@@ -210,26 +276,29 @@ static void tell_loss(struct job *j, uint32_t member, const char *why)
 static void lose_one(struct job *j, uint32_t vertex, uint32_t top,
                      const struct job_loss *l)
 {
-    struct group_member *m = group_at(&j->group, vertex);
+    uint32_t member = group_member_of(&j->group, vertex);
+    struct group_member *m = &j->group.v[member];
     const char *why = l->why;
     bool blamed = vertex == top;
-    struct job_seat *seat = job_seat(j, vertex);
     if (!group_happens(m, GROUP_EV_LOST))
         return;
     group_set_why(m, why);
-    seat->hung_up = blamed && l->hung_up;
+    m->hidden = !blamed;
     if (blamed)
-        job_spares_lost(j, vertex - 1, why);
-    job_claim_lost(j, vertex);
+        job_spares_lost(j, member, why);
+    job_claim_lost(j, vertex); // the job may be ours with that, at another attempt
+    struct job_seat *seat = job_seat(j, vertex);
+    seat->hung_up = blamed && l->hung_up;
+    job_inspect_lost(j, member, why);
     events_write(j->conf.events, "lost",
                  jsonpack("{s:s, s:s, s:s}", "member", m->member->name, "address",
                           m->address, "why", why));
-    tell_loss(j, vertex - 1, why);
+    tell_loss(j, member, why);
     if (seat->hosts &&
         !seat->stopped) // an agent that is told to end goes with the proof
         job_stop_without_pre_stop(j);
     for (uint32_t r = 0; r < j->at->nranks; r++)
-        if (j->at->ranks[r].member + 1 == vertex)
+        if (j->at->ranks[r].member == member)
             job_rank_gone(j, r, why);
     if (seat->hosts && !seat->stopped) {
         // READY says that no rank of before is there, and without GO there is none since.
@@ -250,6 +319,7 @@ void job_member_lost(struct job *j, uint32_t vertex, const struct job_loss *loss
             lose_one(j, v, vertex, loss);
     job_roll_lost(j);
     job_return_want(j, vertex);
+    job_exchange_check(j);
     if (branch_attached(j->branch) == 0)
         job_event(j, JOB_EV_CLOSED);
 }
@@ -289,9 +359,9 @@ void job_connect_local(struct job *j)
 }
 
 // A member that is this very machine needs no sshd (mpi-operator's launcher has none).
-static bool is_here(const struct job *j, uint32_t vertex, const struct err *why)
+static bool is_here(struct job *j, uint32_t vertex, const struct err *why)
 {
-    const struct group_member *m = &j->group.v[vertex - 1];
+    const struct group_member *m = group_at(&j->group, vertex);
     bool due =
         m->state == GROUP_LOST || (j->state == JOB_CONNECT && j->local_agent == 0);
     return due && j->via != NULL && why->kind != NULL &&
@@ -304,7 +374,7 @@ static void on_missing(void *arg, uint32_t vertex, const struct err *why, bool f
     ERR_AUTO err = ERR_INIT;
     if (!final && is_here(j, vertex, why)) {
         log_debug(j->conf.log, "member %s is this machine: its agent is started here",
-                  j->group.v[vertex - 1].member->name);
+                  group_at(&j->group, vertex)->member->name);
         if (adopt_local(j, vertex, &err) == 0)
             return;
         why = &err;
@@ -347,6 +417,7 @@ static void on_resumed(void *arg, uint32_t vertex)
         j->conf.events, "link-resumed",
         jsonpack("{s:s, s:s}", "member", m->member->name, "address", m->address));
     job_roll_resumed(j, vertex);
+    job_exchange_check(j);
 }
 
 void job_connect_start(struct job *j)
@@ -354,8 +425,9 @@ void job_connect_start(struct job *j)
     static const struct branch_ops ops = {job_up_frame, on_attached, on_missing,
                                           on_lost,      on_broken,   on_resumed};
     ERR_AUTO err = ERR_INIT;
-    j->at = job_attempt_create(j, 1);
+    j->at = job_attempt_create(j, 0);
     job_spares_start(j);
+    job_inspect_start(j);
     j->roll = roll_create(j->key, j->term, &j->group.members);
     j->roll->pods =
         j->opts->source.kind == SOURCE_DNS || j->opts->source.kind == SOURCE_PODS;

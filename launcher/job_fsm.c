@@ -14,14 +14,18 @@ static const struct {
     {JOB_CONNECT, JOB_EV_CONNECTED, JOB_CLAIM},
     {JOB_CONNECT, JOB_EV_CAUSE, JOB_CLOSE},
     {JOB_CONNECT, JOB_EV_LEAVE, JOB_CLOSE},
-    {JOB_CLAIM, JOB_EV_CLAIMED, JOB_PREPARE},
+    {JOB_CLAIM, JOB_EV_CLAIMED, JOB_INSPECT},
     {JOB_CLAIM, JOB_EV_AGAIN, JOB_MUSTER},
     {JOB_CLAIM, JOB_EV_CAUSE, JOB_CLOSE},
     {JOB_CLAIM, JOB_EV_LEAVE, JOB_CLOSE},
     // an attempt
-    {JOB_MUSTER, JOB_EV_MUSTERED, JOB_PREPARE},
+    {JOB_MUSTER, JOB_EV_MUSTERED, JOB_INSPECT},
     {JOB_MUSTER, JOB_EV_LEAVE, JOB_CLOSE},
     {JOB_MUSTER, JOB_EV_CAUSE, JOB_DRAIN},
+    {JOB_INSPECT, JOB_EV_INSPECTED, JOB_PREPARE},
+    {JOB_INSPECT, JOB_EV_AGAIN, JOB_MUSTER},
+    {JOB_INSPECT, JOB_EV_LEAVE, JOB_CLOSE},
+    {JOB_INSPECT, JOB_EV_CAUSE, JOB_DRAIN},
     {JOB_PREPARE, JOB_EV_READY, JOB_START},
     {JOB_PREPARE, JOB_EV_LEAVE, JOB_CLOSE},
     {JOB_PREPARE, JOB_EV_CAUSE, JOB_STOP},
@@ -51,15 +55,15 @@ enum job_state job_fsm_next(enum job_state s, enum job_event ev)
 const char *job_state_name(enum job_state s)
 {
     static const char *const names[JOB_STATES] = {
-        "discover", "connect", "claim", "muster", "prepare", "start",
-        "run",      "stop",    "drain", "close",  "done"};
+        "discover", "connect", "claim", "muster", "inspect", "prepare",
+        "start",    "run",     "stop",  "drain",  "close",   "done"};
     return names[s];
 }
 
 const char *job_event_name(enum job_event ev)
 {
     static const char *const names[JOB_EVENTS] = {
-        "found", "connected", "claimed", "leave",    "ready",   "started", "ended",
-        "cause", "stopped",   "again",   "mustered", "drained", "closed"};
+        "found", "connected", "claimed", "leave",    "ready",     "started", "ended",
+        "cause", "stopped",   "again",   "mustered", "inspected", "drained", "closed"};
     return names[ev];
 }

@@ -1,14 +1,15 @@
 // The states of a job, as a table. Pure.
 //
-//   DISCOVER --found--> CONNECT --connected--> CLAIM --claimed--> PREPARE
+//   DISCOVER --found--> CONNECT --connected--> CLAIM --claimed--> INSPECT --inspected--> PREPARE
 //   PREPARE --ready--> START --started--> RUN
 //   RUN --ended--> STOP --stopped--> DRAIN --drained--> CLOSE --closed--> DONE
-//   STOP, CLAIM --again--> MUSTER --mustered--> PREPARE (of the next attempt; out of CLAIM
-//   that of a launcher before)
+//   STOP, CLAIM --again--> MUSTER --mustered--> INSPECT --inspected--> PREPARE (of the next
+//   attempt; out of CLAIM that of a launcher before)
+//   INSPECT --again--> MUSTER: a position has no member that is fit
 // A cause (a failure, a signal, a time-out) leads from DISCOVER, CONNECT and CLAIM to CLOSE,
 // and from PREPARE, START and RUN to STOP: there ranks may exist, and each agent has to
-// prove that none is left. In MUSTER there are none: a cause leads to DRAIN, as output of
-// the attempt before may still be on its way. Whose job it is not (it is done, or another
+// prove that none is left. In MUSTER and INSPECT there are none: a cause leads to DRAIN, as
+// output of the attempt before may still be on its way. Whose job it is not (it is done, or another
 // launcher's) leaves from wherever it is to CLOSE, and touches nothing.
 #ifndef MUSTER_LAUNCHER_JOB_FSM_H
 #define MUSTER_LAUNCHER_JOB_FSM_H
@@ -18,6 +19,7 @@ enum job_state {
     JOB_CONNECT,  // links are dialed and attached
     JOB_CLAIM,    // agents say who commands the job, and grant it
     JOB_MUSTER, // no rank runs; the positions' members are gathered for the next attempt
+    JOB_INSPECT, // members that --check names are looked at; no rank runs
     JOB_PREPARE, // agents resolve the program and register the ranks
     JOB_START,   // GO was sent, ranks are forked
     JOB_RUN,     // all ranks were started
@@ -38,8 +40,9 @@ enum job_event {
     JOB_EV_ENDED,
     JOB_EV_CAUSE,
     JOB_EV_STOPPED, // and no attempt follows
-    JOB_EV_AGAIN,   // stopped, or taken over, and another attempt follows
+    JOB_EV_AGAIN,   // stopped, or taken over, and another attempt follows; or: not yet
     JOB_EV_MUSTERED,
+    JOB_EV_INSPECTED,
     JOB_EV_DRAINED,
     JOB_EV_CLOSED,
     JOB_EVENTS,

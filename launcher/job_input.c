@@ -13,7 +13,9 @@ static void on_piece(void *arg, const void *data, size_t n, bool eof)
     m.data.data = copy;
     m.data.len = n;
     m.eof = eof;
-    uint32_t dst = who == INPUT_ALL ? TREE_ALL : j->at->ranks[who - 1].member + 1;
+    uint32_t dst = who == INPUT_ALL
+                       ? TREE_ALL
+                       : group_vertex_of(&j->group, j->at->ranks[who - 1].member);
     job_send(j, FRAME_INPUT, dst, &m.base);
 }
 

@@ -8,7 +8,9 @@
 #include "hostfile/roll.h"
 #include "hostfile/source_status.h"
 #include "launcher/events.h"
+#include "launcher/finding.h"
 #include "launcher/group.h"
+#include "launcher/inspection.h"
 #include "launcher/job.h"
 #include "launcher/job_attempt.h"
 #include "launcher/job_fsm.h"
@@ -55,6 +57,8 @@ struct job {
     struct job_attempt *at; // the current one, from connect on
     struct policy *policy;
     struct job_spares *spares;
+    struct job_inspect *inspect;
+    struct job_pairs *pairs;
     struct job_roles *roles; // NULL: the job is no role of a run with several
     struct strv history;     // why attempts before it ended, a text each
     char *reason;      // the last of these causes; NULL: this is the first attempt
@@ -65,7 +69,9 @@ struct job {
     bool crowded;      // was told: spawned ranks found no free slots
     bool gave_up;      // output that was not written in time
     uint64_t run_ms;   // when all ranks of this attempt had been started; 0: not yet
-    uint64_t pause_ms; // MUSTER: not before
+    uint64_t
+        round_ms; // since when MUSTER and INSPECT, in turn, look for members; 0: they do not
+    uint64_t pause_ms;      // MUSTER: not before
     uint64_t last_words_ms; // MUSTER: what old ranks still print is taken until then
     struct output *output;
     struct input *input;  // NULL: nobody gets stdin, or no rank runs yet
@@ -130,6 +136,7 @@ int job_roll_seat(struct job *j, struct err *err);
 // (any number of them).
 void job_roll_broken(struct job *j, uint32_t vertex);
 void job_roll_resumed(struct job *j, uint32_t vertex);
+bool job_roll_is_broken(const struct job *j, uint32_t member);
 void job_roll_lost(struct job *j);
 
 // job_connect.c: the way to attached members.
@@ -140,6 +147,10 @@ void job_connect_start(struct job *j);
 void job_connected(struct job *j);
 // Go on to CLAIM without those that are not here: they are dialed as if they had been lost.
 void job_connect_late(struct job *j, const Muster__Progress *known);
+// A job that begins cannot do without those who are not dialed any more: their first is the cause.
+void job_connect_refused(struct job *j);
+// --wait is over: a job that only inspects goes on with those that are here. False: it cannot.
+bool job_connect_over(struct job *j);
 // How a link ended: that to the agent at a vertex.
 struct job_loss {
     const char *why;
@@ -165,12 +176,20 @@ void job_claim_destroy(struct job *j);
 // them). How long they have, since the state's begin, until they are taken for lost; 0: the
 // job has no key that another launcher could know.
 uint32_t job_claim_patience_ms(const struct job *j);
+// CONNECT: it may still show that the job is one that goes on, so that it can do without some.
+bool job_claim_may_go_on(const struct job *j);
 // CLAIM.
 void job_claim_begin(struct job *j);
 // RECORD, GRANT, DENY.
 void job_claim_frame(struct job *j, const struct frame *f);
 void job_claim_lost(struct job *j, uint32_t vertex);
 char *job_claim_text(const struct job *j); // what it waits for; caller frees
+// CONNECT, CLAIM: it waits for members that others may be able to reach (claim_lacks()); not for
+// this one, which stays where it is.
+bool job_claim_lacks(const struct job *j);
+bool job_claim_pins(const struct job *j, uint32_t member);
+// The same, while nobody tells of the job: who is dialed is changed one at a time.
+bool job_claim_is_blind(const struct job *j);
 // This launcher commands: no agent has said that another one does.
 bool job_claim_holds(const struct job *j);
 // MUSTER: a member that has come needs a higher term, which is asked for.
@@ -198,6 +217,10 @@ Muster__Progress *job_record_progress(struct job *j);
 // What the next launcher has to know has changed: agents are told soon.
 void job_record_changed(struct job *j);
 void job_record_tell(struct job *j); // at once
+// All seats of a record, spares behind the positions, and their members as job_claim_find() has
+// them; room for n_positions + n_spares each.
+void job_record_seats(const struct job *j, const Muster__Progress *p,
+                      Muster__RecordSeat **seats, uint32_t *found);
 // What is known of members that are not here: from the record.
 void job_record_fill(struct job *j, const Muster__Progress *p);
 // The job goes on from there; false: its budget does not allow that, which is the verdict.
@@ -218,13 +241,19 @@ void job_muster_create(struct job *j); // its timer; the job frees it
 // Is one due after the cause that stopped this one? Says why not in the verdict.
 bool job_muster_is_due(struct job *j);
 void job_muster_begin(struct job *j);
+// MUSTER or INSPECT: no rank runs, and members are gathered for the next attempt.
+bool job_muster_gathers(const struct job *j);
 // Something that MUSTER waits for may be there, or that GO waits for in PREPARE. Looks
 // later, from the loop.
 void job_muster_check(struct job *j);
 char *job_muster_text(const struct job *j); // what it waits for; caller frees
-void job_muster_over(struct job *j);        // --replace-timeout
+// What is left of --replace-timeout, which counts from the begin of the round.
+uint32_t job_muster_bound_ms(const struct job *j);
+void job_muster_over(struct job *j); // that
 // The next attempt takes the place of the current one.
 void job_muster_next(struct job *j);
+// All positions have a member for the next attempt, and nothing else holds it back.
+bool job_muster_is_whole(const struct job *j);
 // At the end: what became of the attempts. Nothing without a restart.
 void job_muster_tell(struct job *j);
 
@@ -240,6 +269,8 @@ void job_spares_greeted(struct job *j, uint32_t member);
 // replaced.
 void job_spares_failed(struct job *j, uint32_t member);
 void job_spares_lost(struct job *j, uint32_t member, const char *why);
+// It is not fit for ranks: as lost, until another agent comes.
+void job_spares_unfit(struct job *j, uint32_t member, const char *why);
 // A process there outlived SIGKILL: avoided, and another pod is asked for where
 // --replace-hook can.
 void job_spares_blame(struct job *j, uint32_t member, const char *process);
@@ -264,13 +295,64 @@ void job_spares_take(struct job *j);
 // An attempt has its positions: its pods are known again.
 void job_spares_seated(struct job *j);
 
+// job_inspect.c: who may have ranks in the attempt that comes.
+void job_inspect_create(struct job *j);
+void job_inspect_destroy(struct job *j);
+void job_inspect_start(struct job *j); // the group is whole
+void job_inspect_begin(struct job *j); // INSPECT
+uint32_t job_inspect_bound_ms(const struct job *j);
+void job_inspect_over(struct job *j);        // its bound
+char *job_inspect_text(const struct job *j); // what it waits for; caller frees
+void job_inspect_verdict(struct job *j, const struct frame *f);
+// Its agent is lost; has greeted, and is (not) the one that it was.
+void job_inspect_lost(struct job *j, uint32_t member, const char *why);
+void job_inspect_greeted(struct job *j, uint32_t member, bool same);
+// An attempt will be prepared; a launcher before had one with these agents.
+void job_inspect_prepared(struct job *j);
+// Its agent was inspected, or did not have to be, when the last attempt was prepared.
+bool job_inspect_is_known(const struct job *j, uint32_t member);
+void job_inspect_inherit(struct job *j, const Muster__Progress *p);
+// Who is to have a position and was not inspected as it should be; NULL: nobody. Caller frees.
+char *job_inspect_owed(const struct job *j);
+// The same for ranks that are spawned while an attempt runs.
+bool job_inspect_owes(const struct job *j, uint32_t member);
+const char *job_inspect_state(const struct job *j, uint32_t member);
+uint64_t job_inspect_count(const struct job *j, enum finding_verdict v); // so far
+// For job_pairs.c: the number of a further INSPECT; members that may be paired, and how fast
+// their copies are (GB/s, 0: not known); one is at fault; the phase may be over.
+uint32_t job_inspect_number(struct job *j);
+bool job_inspect_may_pair(const struct job *j, uint32_t member);
+double job_inspect_rate(const struct job *j, uint32_t member);
+void job_inspect_blamed(struct job *j, uint32_t member, const char *why);
+void job_inspect_look(struct job *j);
+
+// job_pairs.c: INSPECT's second half, between two members each.
+void job_pairs_create(struct job *j);
+void job_pairs_destroy(struct job *j);
+void job_pairs_reset(struct job *j); // another phase: what was found is forgotten
+// False: there is nothing to do, or it was done. Else job_inspect_look() follows, at the end.
+bool job_pairs_begin(struct job *j);
+bool job_pairs_run(const struct job *j);
+uint32_t job_pairs_bound_ms(const struct job *j); // of each step
+void job_pairs_over(struct job *j);               // that
+void job_pairs_count(const struct job *j, size_t *over, size_t *all);
+// False: it is none of a pair.
+bool job_pairs_verdict(struct job *j, uint32_t member, const Muster__Verdict *m);
+void job_pairs_lost(struct job *j, uint32_t member);
+// Adds `pairs` and `blamed`.
+void job_pairs_report(const struct job *j, json_t *report);
+
 // job_roles.c: this job as one role of several.
 void job_roles_create(struct job *j);
 void job_roles_destroy(struct job *j);
+// An attempt failed, and another one begins. (A launcher that takes its role over does so with all roles'.)
+void job_roles_again(struct job *j);
 // Something of this role may be new.
 void job_roles_tell(struct job *j);
 // CONNECT goes on when all roles have their members.
 bool job_roles_are_awaited(const struct job *j);
+// The launcher of all is gone: this one ends, and the job may be taken over.
+bool job_roles_are_orphaned(const struct job *j);
 // What the ranks are told of roles, and right before GO what has changed since.
 void job_roles_put(struct job *j, Muster__Prepare *p);
 void job_roles_start(struct job *j);
@@ -287,14 +369,27 @@ void job_return_fence(struct job *j, uint32_t vertex, uint32_t top, uint64_t hea
 uint64_t job_return_outlive_ms(const struct job *j);
 // The latest of these times; 0: none is known. GO has to wait for it.
 uint64_t job_return_fences(const struct job *j);
+// Another member is at the vertex from now on: it is dialed there, and who was there is let go.
+void job_return_exchange(struct job *j, uint32_t vertex);
 // A member is attached again: it learns what it has missed. same: it is the agent that was
 // lost, which kills its old ranks before it prepares new ones.
 void job_return_greet(struct job *j, uint32_t vertex, bool same);
 // Its address on the roll is another one than before.
 void job_member_moved(struct job *j, uint32_t member);
 
+// job_exchange.c: who takes the place of a lost inner vertex of the tree.
+void job_exchange(struct job *j);
+// The same in a claim that is blind: one of them, and when each has had its turn, from the beginning.
+void job_exchange_seek(struct job *j);
+// Somebody is lost, or could not be reached: it may be due.
+void job_exchange_check(struct job *j);
+// MUSTER would exchange somebody.
+bool job_exchange_waits(const struct job *j);
+
 // job_up.c: frames from below.
 void job_up_frame(void *arg, const struct frame *f);
+// The same text about many members is told once.
+void job_tell_once(struct job *j, uint32_t member, const char *text);
 // What its agent says of it, as the cause.
 void job_member_failed(struct job *j, uint32_t vertex, enum verdict_strength strength,
                        int code, const char *why);

@@ -95,6 +95,17 @@ static void put_members(const struct job *j, struct buf *out)
                  (double)agents);
 }
 
+static void put_findings(const struct job *j, struct buf *out)
+{
+    static const char name[] = "muster_check_findings_total";
+    promtext_head(out, name, PROMTEXT_COUNTER,
+                  "What checks of members found (--check), by verdict.");
+    for (int v = 0; v < FINDING_VERDICTS; v++)
+        promtext_sample(out, name, "verdict",
+                        finding_verdict_name((enum finding_verdict)v),
+                        (double)job_inspect_count(j, (enum finding_verdict)v));
+}
+
 static void put_ranks(const struct job *j, struct buf *out)
 {
     uint32_t started = 0, n = j->at != NULL ? j->at->nranks : 0;
@@ -123,6 +134,7 @@ void job_metrics(const struct job *j, struct buf *out)
     put_state(j, out);
     put_restarts(j, out);
     put_members(j, out);
+    put_findings(j, out);
     put_ranks(j, out);
     put_source(j, out);
 }

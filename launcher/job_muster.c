@@ -1,8 +1,8 @@
 // From a stopped attempt to the next one: whether, when, and on whom.
 //
-// MUSTER ends when every position's member, or a spare for it, is attached, the claim allows
-// another attempt, the pause between restarts is over, and the old ranks' last words are there
-// (or had their time). A launcher that takes a job over begins with it.
+// MUSTER ends when every position's member, or a spare for it, is attached by a connection that is
+// whole, the claim allows another attempt, the pause between restarts is over, and the old ranks'
+// last words are there (or had their time). A launcher that takes a job over begins with it.
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,6 +60,21 @@ bool job_muster_is_due(struct job *j)
 
 // ---- waiting --------------------------------------------------------------------
 
+// Its connection is broken: it is back, or lost, within --link-grace. Until then it would not hear
+// that it is prepared, and its loss would cost the attempt.
+static bool is_in_doubt(const struct job *j, uint32_t member)
+{
+    return j->group.v[member].state == GROUP_ATTACHED && job_roll_is_broken(j, member);
+}
+
+static const char *why_vacant(const struct job *j, uint32_t member)
+{
+    const char *why = j->group.v[member].why;
+    return is_in_doubt(j, member) ? "its connection is lost, and may come back"
+           : why != NULL          ? why
+                                  : "no answer yet";
+}
+
 // Positions without a member that could be prepared, nor a spare; *text names some of them, and with
 // `why` what is known of each.
 static uint32_t vacant(const struct job *j, bool why, struct buf *text)
@@ -69,13 +84,14 @@ static uint32_t vacant(const struct job *j, bool why, struct buf *text)
     job_spares_plan(j, seats);
     for (uint32_t i = 0; i < j->map.npositions; i++) {
         const struct group_member *m = &j->group.v[seats[i]];
-        if (m->state == GROUP_ATTACHED && !job_seat(j, seats[i] + 1)->leaves)
+        if (m->state == GROUP_ATTACHED && !j->at->seats[seats[i]].leaves &&
+            !is_in_doubt(j, seats[i]))
             continue;
         CLEANUP_FREE char *name = group_member_text(m);
         if (n++ < SHOWN)
             buf_printf(text, "%s%s", n == 1 ? "" : why ? "; " : ", ", name);
         if (n <= SHOWN && why)
-            buf_printf(text, ": %s", m->why != NULL ? m->why : "no answer yet");
+            buf_printf(text, ": %s", why_vacant(j, seats[i]));
     }
     if (n > SHOWN)
         buf_printf(text, " and %u more", n - SHOWN);
@@ -112,6 +128,21 @@ char *job_muster_text(const struct job *j)
                                    : "");
 }
 
+uint32_t job_muster_bound_ms(const struct job *j)
+{
+    return (uint32_t)left(j->round_ms + j->opts->replace_timeout_ms);
+}
+
+// The cause, of an attempt that could not begin.
+static void fail_late(struct job *j, const char *how, const char *why)
+{
+    const char *before = j->reason != NULL ? j->reason : "";
+    job_fail(j, VERDICT_LOSS, j->reason != NULL ? j->reason_code : VERDICT_OWN_FAILURE,
+             "%s%sattempt %u %s within %g s (--replace-timeout): %s", before,
+             before[0] != '\0' ? "; " : "", j->at->number + 1, how,
+             j->opts->replace_timeout_ms / 1e3, why);
+}
+
 void job_muster_over(struct job *j)
 {
     BUF_AUTO text = BUF_INIT;
@@ -124,21 +155,26 @@ void job_muster_over(struct job *j)
         return;
     }
     CLEANUP_FREE char *who = buf_steal_str(&text);
-    job_fail(j, VERDICT_LOSS, j->reason_code,
-             "%s; attempt %u %s within %g s (--replace-timeout): %s", j->reason,
-             j->at->number + 1,
-             n > 0 ? "had no member for every position" : "could not begin",
-             j->opts->replace_timeout_ms / 1e3, n > 0 ? who : veto);
+    fail_late(j, n > 0 ? "had no member for every position" : "could not begin",
+              n > 0 ? who : veto);
 }
 
-static bool is_held_back(struct job *j)
+// Has every position a member, or a spare for it?
+static bool is_staffed(const struct job *j)
 {
     BUF_AUTO text = BUF_INIT;
-    if (vacant(j, true, &text) > 0)
-        return true;
-    job_claim_renew(j);
+    return vacant(j, false, &text) == 0;
+}
+
+bool job_muster_is_whole(const struct job *j)
+{
     CLEANUP_FREE char *veto = job_claim_veto(j);
-    return veto != NULL;
+    return is_staffed(j) && veto == NULL;
+}
+
+bool job_muster_gathers(const struct job *j)
+{
+    return j->state == JOB_MUSTER || j->state == JOB_INSPECT;
 }
 
 // Before the next attempt is prepared. A loss meanwhile costs no restart.
@@ -151,9 +187,9 @@ static uint64_t muster_left(const struct job *j)
     return longer_of(words, longer_of(left(j->pause_ms), fence));
 }
 
-static bool is_mustered(struct job *j)
+static bool is_mustered(const struct job *j)
 {
-    return j->state == JOB_MUSTER && !is_held_back(j);
+    return j->state == JOB_MUSTER && job_muster_is_whole(j);
 }
 
 static bool is_ready(const struct job *j)
@@ -165,6 +201,10 @@ static bool is_ready(const struct job *j)
 static void on_muster(evutil_socket_t fd, short what, void *arg)
 {
     struct job *j = arg;
+    job_exchange(j);
+    // Not before: whoever is still missing may be another one's by then, too.
+    if (j->state == JOB_MUSTER && is_staffed(j))
+        job_claim_renew(j);
     if (!is_mustered(j) && !is_ready(j))
         return;
     bool ready = is_ready(j);
@@ -219,12 +259,38 @@ static void note_failure(struct job *j)
               j->run_ms > 0 ? (double)(loop_now_ms() - j->run_ms) / 1e3 : 0, j->reason);
 }
 
+// Out of INSPECT: others have to come. When this goes on for too long, it may be since they
+// come and go.
+static void begin_again(struct job *j)
+{
+    CLEANUP_FREE char *owed = job_muster_is_whole(j) ? job_inspect_owed(j) : NULL;
+    CLEANUP_FREE char *text =
+        owed != NULL ? xasprintf("attempt %u waits for the inspection of %s",
+                                 j->at->number + 1, owed)
+                     : job_muster_text(j);
+    if (job_muster_bound_ms(j) == 0) {
+        fail_late(j, "had no members that stayed and were fit", text);
+        return;
+    }
+    log_warn(j->conf.log, "%s", text);
+    job_record_changed(j);
+    job_wait_begin(j);
+    job_muster_check(j);
+}
+
 void job_muster_begin(struct job *j)
 {
+    if (j->round_ms > 0) {
+        begin_again(j);
+        return;
+    }
+    j->round_ms = loop_now_ms();
     bool failed = j->verdict.failed; // else a launcher before had the attempt
     loop_timer_disarm(j->stop_timer);
-    if (failed)
+    if (failed) {
         note_failure(j);
+        job_roles_again(j);
+    }
     job_spares_begin(j);
     verdict_free(&j->verdict);
     j->last_words_ms = loop_now_ms() + LAST_WORDS_MS;
@@ -255,9 +321,10 @@ void job_muster_next(struct job *j)
     j->run_ms = 0;
     j->printed_before += j->printed;
     j->printed = 0;
-    events_write(
-        j->conf.events, "attempt",
-        jsonpack("{s:i, s:s}", "attempt", (int)j->at->number, "reason", j->reason));
+    if (j->reason != NULL)
+        events_write(
+            j->conf.events, "attempt",
+            jsonpack("{s:i, s:s}", "attempt", (int)j->at->number, "reason", j->reason));
 }
 
 void job_muster_create(struct job *j)
@@ -267,8 +334,8 @@ void job_muster_create(struct job *j)
 
 void job_muster_tell(struct job *j)
 {
-    uint32_t restarts = j->at != NULL ? j->at->number - 1 : 0;
-    if (restarts == 0)
+    uint32_t attempts = j->at != NULL ? j->at->number : 0, restarts = attempts - 1;
+    if (attempts < 2)
         return;
     CLEANUP_FREE char *end =
         xasprintf("%s at attempt %u, after %u restart%s:",

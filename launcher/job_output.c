@@ -16,7 +16,8 @@ static void on_credit(void *arg, uint32_t rank, unsigned stream, size_t bytes)
     msg.rank = rank;
     msg.stream = stream;
     msg.bytes = (uint32_t)bytes;
-    job_send(j, FRAME_CREDIT, j->at->ranks[rank].member + 1, &msg.base);
+    job_send(j, FRAME_CREDIT, group_vertex_of(&j->group, j->at->ranks[rank].member),
+             &msg.base);
 }
 
 static void on_drained(void *arg)

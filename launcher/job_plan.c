@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/mem.h"
+#include "hostfile/hostname.h"
 
 static char **copy_strings(char *const *texts, size_t n)
 {
@@ -50,15 +51,18 @@ Muster__Attach *job_plan_attach(const struct roll *roll, const struct members *m
 
 static bool is_loopback(const char *address)
 {
-    return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
+    struct sockaddr_storage addr;
+    return hostname_literal(address, strlen(address), &addr) &&
+           hostname_is_loopback(&addr);
 }
 
-static Muster__Position *make_position(const struct roll *roll,
+static Muster__Position *make_position(const struct job_plan *plan,
                                        const struct map_position *at, const char *node)
 {
+    const struct roll *roll = plan->roll;
     Muster__Position *p = xmalloc(sizeof *p);
     muster__position__init(p);
-    p->vertex = at->member + 1;
+    p->vertex = group_vertex_of(plan->group, at->member);
     p->name = xstrdup(roll->members[at->member].name);
     p->address = xstrdup(roll->members[at->member].address);
     p->node = xstrdup(node);
@@ -78,16 +82,17 @@ static void name_nodes(const struct roll *roll, const char **names)
     map_node_names(nodes, roll->nmembers, names);
 }
 
-static void add_positions(Muster__Prepare *p, const struct roll *roll,
-                          const struct map *map)
+static void add_positions(Muster__Prepare *p, const struct job_plan *plan)
 {
+    const struct roll *roll = plan->roll;
+    const struct map *map = plan->map;
     CLEANUP_FREE const char **names = xcalloc(roll->nmembers, sizeof *names);
     name_nodes(roll, names);
     p->n_positions = map->npositions;
     p->positions = xcalloc(p->n_positions, sizeof(Muster__Position *));
     for (uint32_t i = 0; i < map->npositions; i++)
         p->positions[i] =
-            make_position(roll, &map->positions[i], names[map->positions[i].member]);
+            make_position(plan, &map->positions[i], names[map->positions[i].member]);
 }
 
 static bool all_loopback(const struct roll *roll)
@@ -111,9 +116,11 @@ static Muster__App *make_app(char *const *argv, size_t argc, const char *wdir,
 }
 
 // All but the programs.
-static Muster__Prepare *make_world(const struct roll *roll, const struct map *map,
-                                   const struct opts *o, const char *nspace)
+static Muster__Prepare *make_world(const struct job_plan *plan, const char *nspace)
 {
+    const struct roll *roll = plan->roll;
+    const struct map *map = plan->map;
+    const struct opts *o = plan->opts;
     Muster__Prepare *p = xmalloc(sizeof *p);
     muster__prepare__init(p);
     p->nspace = xstrdup(nspace);
@@ -127,7 +134,7 @@ static Muster__Prepare *make_world(const struct roll *roll, const struct map *ma
     p->pre_stop_ms = o->pre_stop_signal != 0 ? o->pre_stop_ms : 0;
     p->universe_size = map->slots > map->ranks ? map->slots : map->ranks;
     p->loopback = all_loopback(roll);
-    add_positions(p, roll, map);
+    add_positions(p, plan);
     return p;
 }
 
@@ -156,18 +163,18 @@ static void add_grid(Muster__Prepare *p, const struct grid *g)
     }
 }
 
-Muster__Prepare *job_plan_prepare(const struct roll *roll, const struct map *map,
-                                  const struct opts *o, const char *nspace,
+Muster__Prepare *job_plan_prepare(const struct job_plan *plan, const char *nspace,
                                   const char *reason)
 {
-    Muster__Prepare *p = make_world(roll, map, o, nspace);
+    const struct opts *o = plan->opts;
+    Muster__Prepare *p = make_world(plan, nspace);
     p->restart_reason = xstrdup(reason != NULL ? reason : "");
     p->input = o->input;
     p->per_node = o->per_node;
     if (o->map.has_grid)
         add_grid(p, &o->map.grid);
     CLEANUP_FREE uint32_t *ranks = xcalloc(o->apps.n, sizeof *ranks);
-    apps_opts_share(&o->apps, map->ranks, ranks, NULL); // was checked
+    apps_opts_share(&o->apps, plan->map->ranks, ranks, NULL); // was checked
     p->n_apps = o->apps.n;
     p->apps = xcalloc(p->n_apps, sizeof(Muster__App *));
     for (size_t i = 0; i < p->n_apps; i++)
@@ -175,12 +182,11 @@ Muster__Prepare *job_plan_prepare(const struct roll *roll, const struct map *map
     return p;
 }
 
-Muster__Prepare *job_plan_spawn(const struct roll *roll, const struct map *map,
-                                const struct opts *o,
+Muster__Prepare *job_plan_spawn(const struct job_plan *plan,
                                 const struct job_plan_spawn *spawn)
 {
     const Muster__SpawnRequest *rq = spawn->request;
-    Muster__Prepare *p = make_world(roll, map, o, spawn->nspace);
+    Muster__Prepare *p = make_world(plan, spawn->nspace);
     p->world = spawn->number;
     p->first = spawn->first;
     p->parent = xmalloc(sizeof *p->parent);

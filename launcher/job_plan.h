@@ -4,17 +4,26 @@
 
 #include "hostfile/members.h"
 #include "hostfile/roll.h"
+#include "launcher/group.h"
 #include "launcher/map.h"
 #include "launcher/opts.h"
 #include "wire/muster.pb-c.h"
 
-// Both own all that they point to: free with msg_free().
+// All own all that they point to: free with msg_free().
 Muster__Attach *job_plan_attach(const struct roll *roll, const struct members *members,
                                 const struct opts *o);
-// The first world: the user's program. The map's positions are the roll's. reason: why the
-// attempt before this one ended; NULL: this is the first.
-Muster__Prepare *job_plan_prepare(const struct roll *roll, const struct map *map,
-                                  const struct opts *o, const char *nspace,
+
+// What worlds are made of; borrowed. The map's positions are the roll's.
+struct job_plan {
+    const struct roll *roll;
+    const struct group *group; // the members' vertices
+    const struct map *map;
+    const struct opts *opts;
+};
+
+// The first world: the user's program. reason: why the attempt before this one ended; NULL:
+// this is the first.
+Muster__Prepare *job_plan_prepare(const struct job_plan *plan, const char *nspace,
                                   const char *reason);
 
 // A further one, that ranks spawn: as the first, but for what `spawn` says. `first` is the
@@ -24,8 +33,7 @@ struct job_plan_spawn {
     const char *nspace;
     uint32_t number, first;
 };
-Muster__Prepare *job_plan_spawn(const struct roll *roll, const struct map *map,
-                                const struct opts *o,
+Muster__Prepare *job_plan_spawn(const struct job_plan *plan,
                                 const struct job_plan_spawn *spawn);
 
 #endif

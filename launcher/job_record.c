@@ -54,7 +54,7 @@ static Muster__Standing *make_standing(const struct job *j, uint32_t member,
     copy_incarnation(&m->incarnation, &j->roll->members[member]);
     m->avoid_ms = s->avoid_ms;
     m->lost = s->lost;
-    m->leaves = job_seat(j, member + 1)->leaves;
+    m->leaves = j->at->seats[member].leaves;
     return m;
 }
 
@@ -64,7 +64,7 @@ static void add_standings(const struct job *j, Muster__Account *a)
     for (uint32_t i = 0; i < j->group.n; i++) {
         struct job_standing s;
         job_spares_standing(j, i, &s);
-        if (s.avoid_ms > 0 || s.lost || job_seat(j, i + 1)->leaves)
+        if (s.avoid_ms > 0 || s.lost || j->at->seats[i].leaves)
             a->standings[a->n_standings++] = make_standing(j, i, &s);
     }
 }
@@ -79,7 +79,7 @@ static Muster__Account *make_account(struct job *j)
     a->spent_ms = j->timed ? now - j->timed_ms : 0;
     a->runs = j->run_ms > 0;
     a->ran_ms = a->runs ? now - j->run_ms : 0;
-    a->over = j->state == JOB_MUSTER;
+    a->over = job_muster_gathers(j) && j->reason != NULL;
     a->why = xstrdup(a->over ? j->reason : "");
     add_budget(j, a);
     add_standings(j, a);
@@ -97,6 +97,13 @@ static Muster__RecordSeat *make_seat(const struct roll_member *m)
     return s;
 }
 
+static Muster__RecordSeat *make_spare(const struct job *j, uint32_t member)
+{
+    Muster__RecordSeat *s = make_seat(&j->roll->members[member]);
+    s->known = job_inspect_is_known(j, member);
+    return s;
+}
+
 static void add_seats(const struct job *j, Muster__Progress *p)
 {
     p->positions = xcalloc(j->map.npositions, sizeof(Muster__RecordSeat *));
@@ -105,8 +112,8 @@ static void add_seats(const struct job *j, Muster__Progress *p)
         p->positions[p->n_positions++] =
             make_seat(&j->roll->members[j->map.positions[i].member]);
     for (uint32_t i = 0; i < j->group.n; i++)
-        if (job_position(j, i + 1) == NULL)
-            p->spares[p->n_spares++] = make_seat(&j->roll->members[i]);
+        if (job_position(j, group_vertex_of(&j->group, i)) == NULL)
+            p->spares[p->n_spares++] = make_spare(j, i);
 }
 
 Muster__Progress *job_record_progress(struct job *j)
@@ -121,6 +128,8 @@ Muster__Progress *job_record_progress(struct job *j)
     p->argv = xcalloc(p->n_argv, sizeof *p->argv);
     for (size_t i = 0; i < p->n_argv; i++)
         p->argv[i] = xstrdup(j->opts->argv[i]);
+    if (j->opts->order != NULL)
+        p->order = xstrdup(j->opts->order);
     add_seats(j, p);
     p->account = make_account(j);
     return p;
@@ -196,7 +205,7 @@ static void restore_standing(struct job *j, const Muster__Standing *m, uint64_t 
     bool same = m->incarnation.len == ROLL_INCARNATION_BYTES &&
                 memcmp(m->incarnation.data, j->roll->members[i].incarnation,
                        ROLL_INCARNATION_BYTES) == 0;
-    struct job_seat *seat = job_seat(j, i + 1);
+    struct job_seat *seat = &j->at->seats[i];
     seat->replaced = seat->leaves = m->leaves && same;
 }
 
@@ -218,14 +227,21 @@ static void restore_seats(struct job *j, const Muster__Progress *p)
         log_warn(j->conf.log, "the roll stays as it was: %s", err_text(&err));
 }
 
+void job_record_seats(const struct job *j, const Muster__Progress *p,
+                      Muster__RecordSeat **seats, uint32_t *found)
+{
+    size_t n = p->n_positions + p->n_spares;
+    for (size_t i = 0; i < n; i++)
+        seats[i] = i < p->n_positions ? p->positions[i] : p->spares[i - p->n_positions];
+    job_claim_find(j, seats, (uint32_t)n, found);
+}
+
 void job_record_fill(struct job *j, const Muster__Progress *p)
 {
     size_t n = p->n_positions + p->n_spares;
     CLEANUP_FREE Muster__RecordSeat **all = xcalloc(n, sizeof *all);
     CLEANUP_FREE uint32_t *found = xcalloc(n, sizeof *found);
-    for (size_t i = 0; i < n; i++)
-        all[i] = i < p->n_positions ? p->positions[i] : p->spares[i - p->n_positions];
-    job_claim_find(j, all, (uint32_t)n, found);
+    job_record_seats(j, p, all, found);
     for (size_t i = 0; i < n; i++) {
         struct roll_member *m =
             found[i] != UINT32_MAX ? &j->roll->members[found[i]] : NULL;
@@ -274,12 +290,13 @@ bool job_record_inherit(struct job *j, const Muster__Record *last)
         restore_budget(j, a->budget, last->age_ms);
     for (size_t i = 0; a != NULL && i < a->n_standings; i++)
         restore_standing(j, a->standings[i], last->age_ms);
+    job_inspect_inherit(j, p);
     if (!is_in_budget(j, a, last->age_ms))
         return false;
     if (a != NULL)
         restore_time(j, a, last->age_ms);
     for (uint32_t i = 0; i < j->group.n; i++)
-        if (j->group.v[i].state != GROUP_ATTACHED)
+        if (j->group.v[i].state != GROUP_ATTACHED && !j->group.v[i].hidden)
             job_spares_absent(j, i);
     return true;
 }

@@ -20,7 +20,7 @@
 static bool is_wanted(const struct job *j, uint32_t vertex)
 {
     bool spare = !job_seat(j, vertex)->hosts && job_attempt_lives(j);
-    bool due = j->state == JOB_CLAIM || j->state == JOB_MUSTER;
+    bool due = j->state == JOB_CLAIM || job_muster_gathers(j);
     return spare || due ||
            (j->opts->policy.on_failure == POLICY_RESTART && j->state != JOB_DISCOVER &&
             j->state <= JOB_STOP);
@@ -31,10 +31,14 @@ static void set_address(struct job *j, uint32_t member)
 {
     const char *now = j->roll->members[member].address;
     struct group_member *m = &j->group.v[member];
-    Muster__Member *told = j->attach->members[member];
+    uint32_t vertex = group_vertex_of(&j->group, member);
+    Muster__Member *told = j->attach->members[vertex - 1];
     snprintf(m->address, sizeof m->address, "%s", now);
-    if (m->state == GROUP_MISSING && now[0] != '\0')
-        m->state = GROUP_FOUND;
+    if (now[0] != '\0')
+        group_happens(m, GROUP_EV_ADDRESS);
+    m->refused = 0; // somebody else is there
+    free(told->name);
+    told->name = xstrdup(j->roll->members[member].name);
     free(told->address);
     told->address = xstrdup(now);
     told->hostname[0] = '\0';
@@ -42,18 +46,35 @@ static void set_address(struct job *j, uint32_t member)
         told->port = j->roll->members[member].port;
 }
 
-static void order(struct job *j, uint32_t vertex)
+static void send_order(struct job *j, uint32_t vertex, bool other)
 {
     Muster__Reattach r = MUSTER__REATTACH__INIT;
     const Muster__Member *m = j->attach->members[vertex - 1];
+    r.other = other;
+    r.name = m->name;
+    r.user = m->user;
     r.vertex = vertex;
     r.address = m->address;
     r.port = m->port;
     r.hostname = m->hostname;
     r.generation = ++j->attach->generation;
+    if (other)
+        group_say(&j->group, vertex, r.generation);
     job_send(j, FRAME_REATTACH, TREE_ALL, &r.base);
+}
+
+static void order(struct job *j, uint32_t vertex)
+{
+    send_order(j, vertex, false);
     if (tree_parent(&j->tree, vertex) == 0)
         branch_redial(j->branch, vertex);
+}
+
+void job_return_exchange(struct job *j, uint32_t vertex)
+{
+    send_order(j, vertex, true);
+    if (tree_parent(&j->tree, vertex) == 0)
+        branch_exchange(j->branch, vertex);
 }
 
 void job_return_want(struct job *j, uint32_t vertex)
@@ -73,6 +94,7 @@ void job_return_missing(struct job *j, uint32_t vertex, bool final)
         job_return_want(j, vertex);
     else
         job_roll_recheck(j, vertex);
+    job_exchange_check(j);
 }
 
 // sshd's agents know no graces: they end with their connection.
@@ -91,6 +113,25 @@ uint64_t job_return_outlive_ms(const struct job *j)
     return outlive_ms(j, tree_depth(&j->tree, j->group.n) - 1);
 }
 
+// Its stream ended and its name has another address: a pod was deleted. Not after silence: Jobs
+// replace a pod that still ends, and so does who deletes one by force, while a node that is cut off
+// runs it. A member known by its address alone, for which another one came, says nothing.
+static bool is_deleted(const struct job *j, uint32_t vertex)
+{
+    uint32_t member = group_member_of(&j->group, vertex);
+    bool is_address = hostname_is_of_address(j->roll->members[member].name);
+    const struct job_seat *seat = job_seat(j, vertex);
+    return j->via == NULL && seat->moved && seat->hung_up && !is_address;
+}
+
+// Can the agent that was lost not run any more, now that another one has come? At its address
+// it can not (but sshd's agents are not alone there).
+static bool has_ended(const struct job *j, uint32_t vertex)
+{
+    bool same_place = j->via == NULL && !job_seat(j, vertex)->moved;
+    return same_place || is_deleted(j, vertex);
+}
+
 void job_return_fence(struct job *j, uint32_t vertex, uint32_t top, uint64_t heard_ms)
 {
     unsigned below = tree_depth(&j->tree, vertex) - tree_depth(&j->tree, top);
@@ -98,7 +139,7 @@ void job_return_fence(struct job *j, uint32_t vertex, uint32_t top, uint64_t hea
     log_debug(j->conf.log, "ranks of member %s may run for %lld ms",
               group_at(&j->group, vertex)->member->name,
               (long long)(until - loop_now_ms()));
-    job_seat(j, vertex)->fence_ms = until;
+    job_seat(j, vertex)->fence_ms = is_deleted(j, vertex) ? 0 : until;
     job_seat(j, vertex)->back = false;
 }
 
@@ -108,7 +149,7 @@ uint64_t job_return_fences(const struct job *j)
     for (uint32_t i = 0; i < j->group.n; i++) {
         const struct job_seat *s = &j->at->seats[i];
         // Who gets no ranks in the attempt that is prepared says no READY.
-        bool says = s->back && (j->state == JOB_MUSTER || s->hosts);
+        bool says = s->back && (job_muster_gathers(j) || s->hosts);
         if (!says && s->fence_ms > latest)
             latest = s->fence_ms;
     }
@@ -119,23 +160,16 @@ void job_member_moved(struct job *j, uint32_t member)
 {
     if (j->branch == NULL)
         return;
+    uint32_t vertex = group_vertex_of(&j->group, member);
     set_address(j, member);
-    job_seat(j, member + 1)->moved = true;
+    j->at->seats[member].moved = true;
+    if (is_deleted(j, vertex)) { // a spare may take its place at once
+        j->at->seats[member].fence_ms = 0;
+        job_muster_check(j);
+    }
     // A healthy link is not given up for what a source says.
-    if (j->state == JOB_CONNECT || is_wanted(j, member + 1))
-        order(j, member + 1);
-}
-
-// Can the agent that was lost not run any more, now that another one has come? At its address
-// it can not (but sshd's agents are not alone there). Nor where its stream ended and its name has
-// another address: a pod was deleted. Not after silence: Jobs replace a pod that still ends, and
-// so does who deletes one by force, while a node that is cut off runs it. An address that a file
-// puts in the place of another says nothing.
-static bool has_ended(const struct job *j, uint32_t vertex)
-{
-    bool is_address = hostname_is_literal(j->roll->members[vertex - 1].name);
-    const struct job_seat *seat = job_seat(j, vertex);
-    return j->via == NULL && (!seat->moved || (seat->hung_up && !is_address));
+    if (j->state == JOB_CONNECT || is_wanted(j, vertex))
+        order(j, vertex);
 }
 
 // What its ranks do not need it for, its children's ranks and spawned worlds may.

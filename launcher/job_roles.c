@@ -21,7 +21,8 @@ struct job_roles {
     char *now;  // the newest document; NULL: not all roles are there yet
     bool
         newer; // than what the attempt's PREPARE brought, which agents may still hold back
-    bool ordered; // this attempt ended as another role's did
+    struct roles_generation generation;
+    bool orphaned; // the launcher of all is gone
 };
 
 static const char *own_name(const struct job *j)
@@ -36,7 +37,8 @@ static const char *state_text(const struct job *j)
     switch (j->state) {
     case JOB_RUN: return "running";
     case JOB_STOP: return "stopping";
-    case JOB_MUSTER: return "restarting";
+    case JOB_MUSTER:
+    case JOB_INSPECT: return j->reason != NULL ? "restarting" : "starting";
     case JOB_DRAIN:
     case JOB_CLOSE:
     case JOB_DONE: return "ended";
@@ -77,7 +79,7 @@ void job_roles_tell(struct job *j)
     Muster__Roles m = MUSTER__ROLES__INIT;
     m.file.data = (uint8_t *)text;
     m.file.len = strlen(text);
-    m.ordered = j->roles->ordered;
+    m.generation = j->roles->generation.now;
     chan_send_msg(j->roles->chan, &f, &m.base);
     free(j->roles->told);
     j->roles->told = STEAL(text);
@@ -92,15 +94,17 @@ bool job_roles_are_awaited(const struct job *j)
 
 void job_roles_put(struct job *j, Muster__Prepare *p)
 {
-    struct strv env = STRV_INIT;
     if (j->roles == NULL)
         return;
-    j->roles->ordered = j->roles->newer = false;
+    struct strv env = STRV_INIT;
+    CLEANUP_FREE char *part = part_text(j);
+    CLEANUP_FREE char *document = roles_with(j->roles->now, own_name(j), part);
+    j->roles->newer = false;
     p->roles = xmalloc(sizeof *p->roles);
     muster__roles__init(p->roles);
-    p->roles->file.len = strlen(j->roles->now);
-    p->roles->file.data = xmemdup(j->roles->now, p->roles->file.len);
-    roles_env(j->roles->now, own_name(j), &env);
+    p->roles->file.len = strlen(document);
+    p->roles->file.data = xmemdup(document, p->roles->file.len);
+    roles_env(document, own_name(j), &env);
     p->role_env = strv_take(&env, &p->n_role_env);
 }
 
@@ -134,12 +138,17 @@ static void take_document(struct job *j, const Muster__Roles *roles)
 
 static void start_again(struct job *j, const Muster__Failed *order)
 {
-    // One that stops starts again anyhow: that is what was ordered.
-    j->roles->ordered =
-        j->roles->ordered || job_attempt_lives(j) || j->state == JOB_STOP;
-    if (!job_attempt_lives(j))
-        return;
-    job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE, "%s", order->text);
+    bool lives = job_attempt_lives(j);
+    bool earlier = roles_generation_order(&j->roles->generation, order->generation,
+                                          lives || j->state == JOB_STOP);
+    if (lives && earlier)
+        job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE, "%s", order->text);
+}
+
+void job_roles_again(struct job *j)
+{
+    if (j->roles != NULL)
+        roles_generation_next(&j->roles->generation);
 }
 
 static void on_frame(void *arg, const struct frame *f)
@@ -162,8 +171,14 @@ static void on_frame(void *arg, const struct frame *f)
 static void on_closed(void *arg, const struct err *why)
 {
     struct job *j = arg;
+    j->roles->orphaned = true;
     job_fail(j, VERDICT_ORDER, VERDICT_OWN_FAILURE,
              "the launcher of all roles is gone (killed or crashed)");
+}
+
+bool job_roles_are_orphaned(const struct job *j)
+{
+    return j->roles != NULL && j->roles->orphaned;
 }
 
 void job_roles_create(struct job *j)

@@ -81,6 +81,14 @@ static bool is_live(const struct job *j, uint32_t member)
            !j->upkeep->seen[member].broken;
 }
 
+// A Service listed it when the job looked who its members are, and it may have been a pod that was
+// about to go.
+static bool is_open(const struct job *j, uint32_t member)
+{
+    return j->state == JOB_CONNECT && source_can_grow(&j->opts->source) &&
+           j->group.v[member].state == GROUP_FOUND;
+}
+
 static struct succeed_member *known_members(const struct job *j)
 {
     struct succeed_member *v = xcalloc(j->roll->nmembers, sizeof *v);
@@ -89,7 +97,8 @@ static struct succeed_member *known_members(const struct job *j)
         v[i] = (struct succeed_member){.name = m->name,
                                        .address = m->address,
                                        .port = m->port,
-                                       .live = is_live(j, i)};
+                                       .live = is_live(j, i),
+                                       .open = is_open(j, i)};
     }
     return v;
 }
@@ -184,27 +193,33 @@ void job_roll_broken(struct job *j, uint32_t vertex)
 {
     if (j->upkeep == NULL)
         return;
-    j->upkeep->seen[vertex - 1].broken = true;
+    j->upkeep->seen[group_member_of(&j->group, vertex)].broken = true;
     plan_again(j);
     job_roll_recheck(j, vertex);
+}
+
+bool job_roll_is_broken(const struct job *j, uint32_t member)
+{
+    return j->upkeep != NULL && j->upkeep->seen[member].broken;
 }
 
 void job_roll_resumed(struct job *j, uint32_t vertex)
 {
     if (j->upkeep == NULL)
         return;
-    struct seen *seen = &j->upkeep->seen[vertex - 1];
+    uint32_t member = group_member_of(&j->group, vertex);
+    struct seen *seen = &j->upkeep->seen[member];
     seen->broken = false;
     if (seen->before[0] == '\0')
         return;
-    struct roll_move back = {.member = vertex - 1,
-                             .name = j->roll->members[vertex - 1].name,
+    struct roll_move back = {.member = member,
+                             .name = j->roll->members[member].name,
                              .address = seen->before};
     move(j, &back, "resumed");
     seen->before[0] = '\0';
     if (j->upkeep->pushed)
         job_roll_push(j);
-    job_member_moved(j, vertex - 1);
+    job_member_moved(j, member);
 }
 
 void job_roll_lost(struct job *j)
@@ -217,7 +232,7 @@ void job_roll_lost(struct job *j)
     plan_again(j);
     for (uint32_t i = 0; i < j->roll->nmembers; i++)
         if (j->group.v[i].state == GROUP_LOST)
-            job_roll_recheck(j, i + 1);
+            job_roll_recheck(j, group_vertex_of(&j->group, i));
 }
 
 // ---- following ----------------------------------------------------------------

@@ -56,7 +56,7 @@ static bool is_gone(void *arg, uint32_t member)
 {
     const struct job *j = arg;
     const struct group_member *m = &j->group.v[member];
-    bool out = m->state == GROUP_LOST || job_seat(j, member + 1)->replaced;
+    bool out = m->state == GROUP_LOST || j->at->seats[member].replaced;
     return out && strcmp(m->address, j->spares->v[member].at) == 0;
 }
 
@@ -133,12 +133,13 @@ void job_spares_failed(struct job *j, uint32_t member)
 static void ask_for_another(struct job *j, uint32_t member)
 {
     struct standing *s = &j->spares->v[member];
+    uint32_t attempt = j->at->number > 0 ? j->at->number : 1; // that comes
     CLEANUP_FREE char *why = STEAL(s->why);
     const struct replace_hook_loss loss = {.member = member,
                                            .name = j->group.v[member].member->name,
                                            .address = s->at,
                                            .reason = why,
-                                           .attempt = j->at->number};
+                                           .attempt = attempt};
     if (why != NULL && j->spares->hook != NULL)
         replace_hook_tell(j->spares->hook, &loss);
 }
@@ -147,7 +148,7 @@ static void ask_for_another(struct job *j, uint32_t member)
 void job_spares_lost(struct job *j, uint32_t member, const char *why)
 {
     struct standing *s = &j->spares->v[member];
-    bool ends = job_attempt_lives(j) && job_seat(j, member + 1)->hosts;
+    bool ends = job_attempt_lives(j) && j->at->seats[member].hosts;
     job_spares_failed(j, member);
     s->lost = true;
     free(s->why);
@@ -185,7 +186,7 @@ void job_spares_restore(struct job *j, uint32_t member, const struct job_standin
 void job_spares_blame(struct job *j, uint32_t member, const char *process)
 {
     struct standing *s = &j->spares->v[member];
-    struct job_seat *seat = job_seat(j, member + 1);
+    struct job_seat *seat = &j->at->seats[member];
     job_spares_failed(j, member);
     if (j->spares->hook == NULL)
         return;
@@ -194,6 +195,20 @@ void job_spares_blame(struct job *j, uint32_t member, const char *process)
     free(s->why);
     s->why = xasprintf("process %s outlived SIGKILL", process);
     group_set_why(&j->group.v[member], s->why);
+}
+
+void job_spares_unfit(struct job *j, uint32_t member, const char *why)
+{
+    struct standing *s = &j->spares->v[member];
+    struct job_seat *seat = &j->at->seats[member];
+    seat->replaced = true;
+    seat->leaves = true;
+    group_set_why(&j->group.v[member], why);
+    job_spares_failed(j, member);
+    free(s->why);
+    s->why = xstrdup(why);
+    if (j->opts->policy.on_failure == POLICY_RESTART)
+        ask_for_another(j, member);
 }
 
 void job_spares_begin(struct job *j)
@@ -217,11 +232,10 @@ static struct spares_member *list_members(const struct job *j)
 {
     struct spares_member *m = xcalloc(j->group.n, sizeof *m);
     for (uint32_t i = 0; i < j->group.n; i++) {
-        m[i].there =
-            j->group.v[i].state == GROUP_ATTACHED && !job_seat(j, i + 1)->leaves;
+        m[i].there = j->group.v[i].state == GROUP_ATTACHED && !j->at->seats[i].leaves;
         m[i].failed = has_failed(j, i);
         m[i].slots = j->opts->map.oversubscribe ? UINT32_MAX : job_slots(j, i);
-        if (m[i].there && hostname_is_literal(j->roll->members[i].name))
+        if (m[i].there && hostname_is_of_address(j->roll->members[i].name))
             m[i].hostname = j->roll->members[i].hostname;
     }
     return m;

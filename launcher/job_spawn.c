@@ -145,8 +145,10 @@ static bool is_named(const struct job *j, const Muster__SpawnRequest *rq,
 static bool is_usable(const struct job *j, const Muster__SpawnRequest *rq,
                       uint32_t member)
 {
-    bool spare = j->opts->spares > 0 && job_position(j, member + 1) == NULL;
+    bool spare = j->opts->spares > 0 &&
+                 job_position(j, group_vertex_of(&j->group, member)) == NULL;
     return j->group.v[member].state == GROUP_ATTACHED && !spare &&
+           !j->at->seats[member].leaves && !job_inspect_owes(j, member) &&
            is_named(j, rq, member);
 }
 
@@ -193,7 +195,8 @@ static int map_world(struct job *j, const Muster__SpawnRequest *rq, struct map *
     if (!usable || ranks == 0 || ranks > MAP_RANKS_MAX) {
         err_set(err,
                 usable ? "it wants %llu ranks"
-                       : "the hosts that it names are no members (%llu ranks)",
+                       : "the hosts that it names are no members that may have ranks "
+                         "(%llu ranks)",
                 (unsigned long long)ranks);
         return -1;
     }
@@ -222,9 +225,10 @@ static void expect_ready(struct job *j, struct job_world *w)
 
 static void prepare(struct job *j, struct job_world *w, const Muster__SpawnRequest *rq)
 {
-    struct job_plan_spawn plan = {
+    const struct job_plan plan = {j->roll, &j->group, &w->map, j->opts};
+    struct job_plan_spawn world = {
         .request = rq, .nspace = w->nspace, .number = w->number, .first = w->first};
-    w->prepare = job_plan_spawn(j->roll, &w->map, j->opts, &plan);
+    w->prepare = job_plan_spawn(&plan, &world);
     j->at->worlds =
         xrealloc(j->at->worlds, j->at->nworlds + 1, sizeof(struct job_world *));
     j->at->worlds[j->at->nworlds++] = w;
@@ -258,7 +262,7 @@ static void spawn(struct job *j, const struct asker *asker,
 {
     ERR_AUTO err = ERR_INIT;
     struct map map;
-    if (j->state > JOB_RUN)
+    if (!job_attempt_lives(j))
         answer(j, asker, "", "the job is being stopped");
     else if (map_world(j, rq, &map, &err) < 0)
         refuse(j, asker, VERDICT_OWN_FAILURE, err_text(&err));
@@ -308,9 +312,10 @@ void job_spawn_resend(struct job *j, uint32_t vertex)
 void job_spawn_ready(struct job *j, uint32_t vertex, const Muster__Ready *m)
 {
     struct job_world *w = find(j, m->world);
-    if (w == NULL || w->state != WORLD_PREPARING || !w->silent[vertex - 1])
+    uint32_t member = group_member_of(&j->group, vertex);
+    if (w == NULL || w->state != WORLD_PREPARING || !w->silent[member])
         return;
-    w->silent[vertex - 1] = false;
+    w->silent[member] = false;
     if (m->master_port != 0)
         w->master_port = m->master_port;
     if (--w->nsilent > 0)
@@ -367,7 +372,7 @@ static char *silent_members(const struct job_world *w)
 static void on_bound(evutil_socket_t fd, short what, void *arg)
 {
     struct job_world *w = arg;
-    if (w->job->state > JOB_RUN)
+    if (!job_attempt_lives(w->job)) // its world went with its attempt
         return;
     if (w->state == WORLD_STARTING) {
         job_fail(w->job, VERDICT_LOSS, VERDICT_OWN_FAILURE,

@@ -62,7 +62,7 @@ void job_stats_state(struct job_stats *s, uint64_t now_ms, enum job_state from,
         return;
     if (from == JOB_STOP)
         observe(&s->stopping, since_s(s, now_ms));
-    if (to == JOB_MUSTER && v->strength != VERDICT_ORDER)
+    if (from == JOB_STOP && to == JOB_MUSTER && v->strength != VERDICT_ORDER)
         s->restarts[v->strength]++;
     if (to != JOB_RUN)
         return;

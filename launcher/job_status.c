@@ -4,8 +4,9 @@
 //   ranks {total, started, ended}, waiting {for, seconds} or null, cause (what ended the
 //   attempt, while it stops) or null, reason (what ended the one before) or null,
 //   history [the last ones' ends], source {text, last_error or null},
-//   members [{member, position or null, name, address, state, incarnation or null, ranks,
-//   running, ended, agents, why or null}], left_out (members over the bound)
+//   members [{member, position or null, vertex (of the tree of links), name, address, state,
+//   incarnation or null, ranks, running, ended, agents, why or null, inspection}], left_out
+//   (members over the bound)
 // Fields are only ever added.
 #include <stdlib.h>
 #include <string.h>
@@ -71,13 +72,14 @@ static json_t *member(const struct job *j, uint32_t i, const struct tally *t)
     const struct group_member *m = &j->group.v[i];
     long position = j->roll != NULL ? roll_position_of(j->roll, i) : -1;
     bool well = strcmp(member_state(j, i), "attached") == 0;
-    return jsonpack("{s:i, s:o, s:s, s:s, s:s, s:o, s:i, s:i, s:i, s:i, s:s?}",
-                    "member", (int)i, "position",
-                    position >= 0 ? json_integer(position) : json_null(), "name",
-                    m->member->name, "address", m->address, "state", member_state(j, i),
-                    "incarnation", short_incarnation(j, i), "ranks", (int)t->ranks,
-                    "running", (int)t->running, "ended", (int)t->ended, "agents",
-                    (int)m->agents, "why", well ? NULL : m->why);
+    return jsonpack(
+        "{s:i, s:o, s:i, s:s, s:s, s:s, s:o, s:i, s:i, s:i, s:i, s:s?, s:s}", "member",
+        (int)i, "position", position >= 0 ? json_integer(position) : json_null(),
+        "vertex", (int)group_vertex_of(&j->group, i), "name", m->member->name,
+        "address", m->address, "state", member_state(j, i), "incarnation",
+        short_incarnation(j, i), "ranks", (int)t->ranks, "running", (int)t->running,
+        "ended", (int)t->ended, "agents", (int)m->agents, "why", well ? NULL : m->why,
+        "inspection", job_inspect_state(j, i));
 }
 
 static json_t *members(const struct job *j, const struct tally *by)

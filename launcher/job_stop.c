@@ -164,8 +164,9 @@ static void ended_by_itself(struct job *j, uint32_t vertex, const char *why)
 {
     if (job_attempt_lives(j) || job_settling(j))
         job_member_failed(j, vertex, VERDICT_LOSS, VERDICT_OWN_FAILURE, why);
+    uint32_t member = group_member_of(&j->group, vertex);
     for (uint32_t r = 0; r < j->at->nranks; r++)
-        if (j->at->ranks[r].member + 1 == vertex)
+        if (j->at->ranks[r].member == member)
             job_rank_gone(j, r, why);
 }
 
@@ -179,7 +180,7 @@ void job_stop_proof(struct job *j, uint32_t vertex, const Muster__Stopped *s)
     j->at->stopped++;
     tell_proof(j, m, s);
     if (s->n_leftovers > 0)
-        job_spares_blame(j, vertex - 1, s->leftovers[0]);
+        job_spares_blame(j, group_member_of(&j->group, vertex), s->leftovers[0]);
     seat->leaves = seat->leaves || s->leaves || seat->replaced;
     if (s->leaves)
         group_set_why(m, s->why);

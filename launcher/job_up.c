@@ -12,6 +12,8 @@
 #include "launcher/job_internal.h"
 #include "wire/msg.h"
 
+enum { CLOCKS_MS = 1000 }; // apart, and still of one time
+
 static void all_exited(struct job *j)
 {
     if (j->at->exited == j->at->nranks)
@@ -78,11 +80,17 @@ static void check_idle_exits(struct job *j)
     }
 }
 
-// By the clocks of two machines: a figure, and nothing hangs on it.
-static uint64_t late_ms(const Muster__Exited *m)
+// By the clocks of two machines: a figure, and nothing hangs on it. False: it would be longer than
+// the ranks have run, so one of them is wrong.
+static bool late_ms(const struct job *j, const Muster__Exited *m, uint64_t *late)
 {
     uint64_t now = loop_wall_ms();
-    return m->ended_ms > 0 && now > m->ended_ms ? now - m->ended_ms : 0;
+    uint64_t since = j->run_ms > 0 ? j->run_ms : j->state_ms;
+    *late = m->ended_ms > 0 && now > m->ended_ms ? now - m->ended_ms : 0;
+    bool sane = *late <= loop_now_ms() - since + CLOCKS_MS;
+    if (!sane)
+        *late = 0;
+    return sane;
 }
 
 static void on_exited(struct job *j, const struct frame *f)
@@ -96,7 +104,8 @@ static void on_exited(struct job *j, const struct frame *f)
     rank->pid = m->pid;
     rank->idle_exit = m->status == 0 && !m->pmix_connected;
     struct verdict_rank t = job_rank_text(j, m->rank);
-    uint64_t late = late_ms(m);
+    uint64_t late;
+    bool timed = late_ms(j, m, &late);
     events_write(j->conf.events, "exited",
                  jsonpack("{s:i, s:i, s:s, s:i, s:i, s:f}", "attempt",
                           (int)j->at->number, "rank", (int)m->rank, "member", t.member,
@@ -104,7 +113,8 @@ static void on_exited(struct job *j, const struct frame *f)
                           (double)late / 1e3));
     bool bad = m->status != 0 || (m->pmix_connected && !m->pmix_finalized);
     if (job_attempt_lives(j) && bad) {
-        job_stats_heard(j->stats, JOB_STATS_EXIT, late);
+        if (timed)
+            job_stats_heard(j->stats, JOB_STATS_EXIT, late);
         job_notify_ended(j, m->rank,
                          WIFSIGNALED(m->status)
                              ? MUSTER__NOTIFY__ENDED__SIGNALED
@@ -129,9 +139,9 @@ static void on_exited(struct job *j, const struct frame *f)
     all_exited(j);
 }
 
-// The same on many members is told once.
-static void tell_finding(struct job *j, const struct group_member *m, const char *text)
+void job_tell_once(struct job *j, uint32_t member, const char *text)
 {
+    const struct group_member *m = &j->group.v[member];
     for (size_t i = 0; i < j->findings.n; i++)
         if (strcmp(j->findings.v[i], text) == 0)
             return;
@@ -140,17 +150,18 @@ static void tell_finding(struct job *j, const struct group_member *m, const char
     log_warn(j->conf.log, "member %s (told once): %s", name, text);
 }
 
-static void on_ready(struct job *j, const struct frame *f, struct group_member *m)
+static void on_ready(struct job *j, const struct frame *f)
 {
     Muster__Ready *msg = msg_unpack(f, &muster__ready__descriptor, NULL);
     struct job_seat *seat = job_seat(j, f->src);
+    uint32_t member = group_member_of(&j->group, f->src);
     uint32_t world = msg != NULL ? msg->world : 0;
     if (world > 0)
         job_spawn_ready(j, f->src, msg);
-    else if (msg != NULL && j->map.positions[0].member + 1 == f->src)
+    else if (msg != NULL && j->map.positions[0].member == member)
         j->at->master_port = msg->master_port;
     for (size_t i = 0; msg != NULL && !seat->ready && i < msg->n_warnings; i++)
-        tell_finding(j, m, msg->warnings[i]);
+        job_tell_once(j, member, msg->warnings[i]);
     msg_free(msg);
     if (world > 0 || seat->ready || job_position(j, f->src) == NULL)
         return;
@@ -164,7 +175,7 @@ void job_member_failed(struct job *j, uint32_t vertex, enum verdict_strength str
                        int code, const char *why)
 {
     CLEANUP_FREE char *name = group_member_text(group_at(&j->group, vertex));
-    job_spares_failed(j, vertex - 1);
+    job_spares_failed(j, group_member_of(&j->group, vertex));
     job_fail(j, strength, code, "member %s: %s", name, why);
 }
 
@@ -264,7 +275,8 @@ static void on_abort(struct job *j, const struct frame *f)
 static void on_attached_below(struct job *j, const struct frame *f)
 {
     Muster__Attached *m = msg_unpack(f, &muster__attached__descriptor, NULL);
-    if (m != NULL && m->hello != NULL)
+    if (m != NULL && m->hello != NULL &&
+        group_is_current(&j->group, f->src, m->generation))
         job_member_attached(j, f->src, m->hello);
     msg_free(m);
 }
@@ -273,7 +285,8 @@ static void on_lost_below(struct job *j, const struct frame *f)
 {
     Muster__Lost *m = msg_unpack(f, &muster__lost__descriptor, NULL);
     if (m != NULL && m->vertex > f->src && m->vertex <= j->group.n &&
-        tree_contains(&j->tree, f->src, m->vertex)) {
+        tree_contains(&j->tree, f->src, m->vertex) &&
+        group_is_current(&j->group, m->vertex, m->generation)) {
         const struct job_loss loss = {m->why, m->gone, m->hung_up, m->silent_ms};
         if (m->was_attached)
             job_member_lost(j, m->vertex, &loss);
@@ -298,7 +311,7 @@ static void compare_libpmix(struct job *j, uint32_t vertex, const char *version)
             "PMIX_VERSION: its ranks use libpmix %s, those of %s %s; MPI libraries of "
             "different versions cannot talk to each other: use one image for all ranks",
             version, first, j->at->libpmix);
-        tell_finding(j, group_at(&j->group, vertex), text);
+        job_tell_once(j, group_member_of(&j->group, vertex), text);
     }
 }
 
@@ -319,16 +332,24 @@ static void forward(struct job *j, const struct frame *f)
         branch_send(j->branch, f);
 }
 
-// What belongs to the attempt: nothing of it is heard before it was prepared.
+// Nothing of an attempt is heard before it was prepared, and only its last output after the proofs:
+// what its ranks still say is no cause for the job, which has gone on to the next.
+static bool is_heard(const struct job *j, const struct frame *f)
+{
+    return j->at->prepare != NULL && f->term == j->term &&
+           f->attempt == j->at->number &&
+           (!job_muster_gathers(j) || f->kind == FRAME_OUTPUT);
+}
+
 static void attempt_frame(struct job *j, const struct frame *f, struct group_member *m)
 {
-    if (j->at->prepare == NULL || f->term != j->term || f->attempt != j->at->number) {
-        log_debug(j->conf.log, "dropped %s of another attempt",
+    if (!is_heard(j, f)) {
+        log_debug(j->conf.log, "dropped %s of another attempt, or of one that is over",
                   frame_kind_name(f->kind));
         return;
     }
     switch (f->kind) {
-    case FRAME_READY: on_ready(j, f, m); break;
+    case FRAME_READY: on_ready(j, f); break;
     case FRAME_FAILED: on_failed(j, f, m); break;
     case FRAME_STARTED: on_started(j, f, m); break;
     case FRAME_EXITED: on_exited(j, f); break;
@@ -358,9 +379,14 @@ void job_up_frame(void *arg, const struct frame *f)
     struct job *j = arg;
     if (f->src == 0 || f->src > j->group.n)
         return;
-    if (f->kind == FRAME_ATTACHED)
+    if (f->kind == FRAME_ATTACHED) {
         on_attached_below(j, f);
-    else if (f->kind == FRAME_LOST)
+        return;
+    }
+    // Of who was at the vertex before, or has no link any more.
+    if (group_at(&j->group, f->src)->state != GROUP_ATTACHED)
+        return;
+    if (f->kind == FRAME_LOST)
         on_lost_below(j, f);
     else if (f->kind == FRAME_ASK)
         job_ask(j, f);
@@ -368,6 +394,8 @@ void job_up_frame(void *arg, const struct frame *f)
         answer_alive(j, f->src);
     else if (f->kind == FRAME_RECORD || f->kind == FRAME_GRANT || f->kind == FRAME_DENY)
         job_claim_frame(j, f);
+    else if (f->kind == FRAME_VERDICT)
+        job_inspect_verdict(j, f);
     else
         attempt_frame(j, f, group_at(&j->group, f->src));
 }

@@ -13,6 +13,13 @@ enum {
     SILENT_SHOWN = 3,
 };
 
+// PREPARE: all are ready, and the next launcher could still miss it (wire/claim.h).
+static bool lacks_notes(const struct job *j)
+{
+    return j->state == JOB_PREPARE && j->at->ready == j->map.npositions &&
+           !job_claim_may_go(j);
+}
+
 // What is being waited for, in words.
 static char *waiting_text(const struct job *j)
 {
@@ -22,6 +29,8 @@ static char *waiting_text(const struct job *j)
         return job_muster_text(j);
     if (j->state == JOB_CLAIM)
         return job_claim_text(j);
+    if (j->state == JOB_INSPECT)
+        return job_inspect_text(j);
     buf_printf(&text, "members %u/%u found, %u connected", group_found(&j->group), want,
                group_attached(&j->group));
     if (j->state > JOB_CONNECT) {
@@ -33,6 +42,9 @@ static char *waiting_text(const struct job *j)
                 "; the ranks start in %.1f s, when the agents that were lost have "
                 "ended theirs",
                 (double)(fences - now) / 1e3);
+        if (lacks_notes(j))
+            buf_printf(&text, "; waiting until half of the members that had positions "
+                              "before have noted it");
         if (j->state == JOB_START)
             buf_printf(&text, ", ranks started on %u", j->at->started);
         return buf_steal_str(&text);
@@ -125,6 +137,14 @@ static void on_wait_over(evutil_socket_t fd, short what, void *arg)
         loop_timer_arm(j->wait_timer, fences - now + PREPARE_BOUND_MS);
         return;
     }
+    if (lacks_notes(j)) {
+        job_fail(j, VERDICT_LOSS, VERDICT_OWN_FAILURE,
+                 "all ranks were prepared, but within %d s less than half of the "
+                 "members that had positions before have noted it: another launcher "
+                 "may have them (--adopt goes on all the same)",
+                 PREPARE_BOUND_MS / 1000);
+        return;
+    }
     if (j->state == JOB_PREPARE || j->state == JOB_START) {
         bool prepare = j->state == JOB_PREPARE;
         CLEANUP_FREE char *who = silent_members(j);
@@ -138,6 +158,12 @@ static void on_wait_over(evutil_socket_t fd, short what, void *arg)
         job_muster_over(j);
         return;
     }
+    if (j->state == JOB_INSPECT) {
+        job_inspect_over(j);
+        return;
+    }
+    if (job_connect_over(j))
+        return;
     CLEANUP_FREE char *text = waiting_text(j);
     job_fail(j, VERDICT_ORDER, VERDICT_OWN_FAILURE, "gave up after %u s (--wait): %s",
              j->opts->wait_ms / 1000, text);
@@ -153,7 +179,8 @@ void job_wait_create(struct job *j)
 static uint32_t bound_ms(const struct job *j)
 {
     switch (j->state) {
-    case JOB_MUSTER: return j->opts->replace_timeout_ms;
+    case JOB_MUSTER: return job_muster_bound_ms(j);
+    case JOB_INSPECT: return job_inspect_bound_ms(j);
     case JOB_PREPARE: return PREPARE_BOUND_MS;
     case JOB_START: return START_BOUND_MS;
     default: return j->opts->wait_ms;

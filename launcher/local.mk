@@ -4,7 +4,11 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/apps_opts.c %D%/apps_opts.h \
 	%D%/ask.c %D%/ask.h \
 	%D%/ask_opts.c %D%/ask_opts.h \
+	%D%/blame.c %D%/blame.h \
+	%D%/check_opts.c %D%/check_opts.h \
+	%D%/check_print.c %D%/check_print.h \
 	%D%/cmd.h \
+	%D%/cmd_check.c \
 	%D%/cmd_hostfile.c \
 	%D%/cmd_keygen.c \
 	%D%/cmd_replace.c \
@@ -15,9 +19,12 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/cmd_roles.c %D%/cmd_roles.h \
 	%D%/configmap.c %D%/configmap.h \
 	%D%/events.c %D%/events.h \
+	%D%/exchange.c %D%/exchange.h \
 	%D%/grid.c %D%/grid.h \
 	%D%/group.c %D%/group.h \
+	%D%/finding.c %D%/finding.h \
 	%D%/foreign_opts.c %D%/foreign_opts.h \
+	%D%/inspection.c %D%/inspection.h \
 	%D%/input.c %D%/input.h \
 	%D%/job.c %D%/job.h %D%/job_internal.h \
 	%D%/job_ask.c \
@@ -26,7 +33,10 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/job_coll.c \
 	%D%/job_connect.c \
 	%D%/job_discover.c \
+	%D%/job_exchange.c \
 	%D%/job_input.c \
+	%D%/job_inspect.c \
+	%D%/job_pairs.c \
 	%D%/job_fsm.c %D%/job_fsm.h \
 	%D%/job_metrics.c \
 	%D%/job_muster.c \
@@ -50,10 +60,11 @@ launcher_liblauncher_a_SOURCES = \
 	%D%/look.c %D%/look.h \
 	%D%/map.c %D%/map.h \
 	%D%/oneline.c %D%/oneline.h \
-	%D%/opt_number.c %D%/opt_number.h \
 	%D%/opts_layout.c %D%/opts_layout.h \
 	%D%/opts.c %D%/opts.h \
 	%D%/output.c %D%/output.h \
+	%D%/pairing.c %D%/pairing.h \
+	%D%/pairs.c %D%/pairs.h \
 	%D%/policy.c %D%/policy.h \
 	%D%/progress.c %D%/progress.h \
 	%D%/replace_hook.c %D%/replace_hook.h \

@@ -16,6 +16,7 @@ static const struct {
     {"run", cmd_run, "start a program on the ranks of the group"},
     {"roll", cmd_roll, "print the members that a source gives (a dry run)"},
     {"hostfile", cmd_hostfile, "read a hostfile in one dialect, write it in another"},
+    {"check", cmd_check, "find out whether the members of the group are fit for ranks"},
     {"status", cmd_status, "tell how a running job is"},
     {"replace", cmd_replace,
      "restart a running job without a member's pod; change a hostfile"},

@@ -7,15 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/httpd.h"
+#include "common/listener.h"
 #include "common/mem.h"
+#include "common/opt_number.h"
 #include "common/seconds.h"
 #include "common/signame.h"
 #include "config.h"
 #include "hostfile/source_opts.h"
 #include "launcher/foreign_opts.h"
 #include "launcher/input.h"
-#include "launcher/opt_number.h"
+#include "launcher/inspection.h"
 #include "launcher/opts_layout.h"
 #include "wire/claim.h"
 #include "wire/link.h"
@@ -57,14 +58,13 @@ enum {
     KEY_SAME_FAILURES,
     KEY_HEALTHY,
     KEY_REPLACE_TIMEOUT,
-    KEY_SPARES,
     KEY_AVOID,
     KEY_REPLACE_HOOK,
     KEY_STATUS,
     KEY_PER_NODE,
-    KEY_GRID,
     KEY_GRID_SPLIT,
     KEY_GRID_SUBGROUP,
+    KEY_CHECK,
 };
 
 static const struct argp_option options[] = {
@@ -81,8 +81,6 @@ static const struct argp_option options[] = {
      "arguments "
      "and in -x",
      2},
-    {"grid", KEY_GRID, "tp=T,pp=P,dp=D", 0,
-     "Tensor, pipeline and data parallel ranks, the fastest axis first", 2},
     {"grid-allow-split", KEY_GRID_SPLIT, NULL, 0,
      "A tensor-parallel group may be on several members", 2},
     {"grid-subgroup", KEY_GRID_SUBGROUP, "K", 0,
@@ -134,15 +132,15 @@ static const struct argp_option options[] = {
     {"replace-timeout", KEY_REPLACE_TIMEOUT, "SECONDS", 0,
      "How long a restart waits for lost members and their replacements (default: 600)",
      4},
-    {"spares", KEY_SPARES, "K", 0,
-     "The last K members get no ranks: a restart puts them in the place of lost ones "
-     "(default: 0)",
-     4},
     {"avoid", KEY_AVOID, "SECONDS", 0,
      "A member that has failed is a restart's last choice for so long (default: 3600)",
      4},
     {"replace-hook", KEY_REPLACE_HOOK, "PROGRAM", 0,
      "Run PROGRAM for each member that is lost, so that it is replaced", 4},
+    {"check", KEY_CHECK, "before,on-failure,replacement", 0,
+     "Inspect members: all before the first attempt, all after a failure, new ones; "
+     "who fails gets no ranks",
+     4},
     {"job", KEY_JOB, "KEY", 0,
      "Name of the job: a launcher that comes with the same one goes on from where this "
      "one "
@@ -226,10 +224,6 @@ static bool take_restart(int key, char *arg, struct argp_state *state)
         o->restart_option = "--replace-timeout";
         o->replace_timeout_ms = seconds(state, o->restart_option, arg);
         return true;
-    case KEY_SPARES:
-        o->restart_option = "--spares";
-        o->spares = opt_number(state, o->restart_option, arg, 0, UINT16_MAX);
-        return true;
     case KEY_AVOID:
         o->restart_option = "--avoid";
         o->avoid_ms = seconds(state, o->restart_option, arg);
@@ -242,13 +236,34 @@ static bool take_restart(int key, char *arg, struct argp_state *state)
     }
 }
 
+static void take_check(struct argp_state *state, struct opts *o, const char *text)
+{
+    ERR_AUTO err = ERR_INIT;
+    if (inspection_parse(text, &o->check.when, &err) < 0)
+        argp_error(state, "--check %s: %s", text, err_text(&err));
+    if ((o->check.when & ~(unsigned)INSPECTION_BEFORE) != 0)
+        o->restart_option = "--check on-failure,replacement";
+}
+
+static int check_checks(const struct opts *o)
+{
+    if (o->check.stray == NULL || o->check.when != 0)
+        return 0;
+    fprintf(stderr, "muster run: %s is about inspections: give --check with it\n",
+            o->check.stray);
+    return -1;
+}
+
 static int check_restart(const struct opts *o)
 {
-    if (o->restart_option == NULL || o->policy.on_failure == POLICY_RESTART)
+    const char *option = o->restart_option;
+    if (option == NULL && apps_opts_have_spares(&o->apps))
+        option = "--spares";
+    if (option == NULL || o->policy.on_failure == POLICY_RESTART)
         return 0;
     fprintf(stderr,
             "muster run: %s is about restarts: give --on-failure restart with it\n",
-            o->restart_option);
+            option);
     return -1;
 }
 
@@ -265,7 +280,7 @@ static void take_stdin(struct argp_state *state, struct opts *o, const char *tex
 static void take_status(struct argp_state *state, struct opts *o, const char *text)
 {
     ERR_AUTO err = ERR_INIT;
-    if (httpd_check(text, &err) < 0)
+    if (listener_check(text, &err) < 0)
         argp_error(state, "--status %s: %s", text, err_text(&err));
     o->status = text;
 }
@@ -316,14 +331,6 @@ static void refuse_host(struct argp_state *state, const struct opts *o,
             program, o->from.option, o->from.spec.text, program);
 }
 
-static void take_grid(struct argp_state *state, struct opts *o, const char *text)
-{
-    ERR_AUTO err = ERR_INIT;
-    if (grid_parse(text, &o->map.grid, &err) < 0)
-        argp_error(state, "--grid %s: %s", text, err_text(&err));
-    o->map.has_grid = true;
-}
-
 static void take_program(struct argp_state *state, struct opts *o)
 {
     const char *program = state->argv[state->next - 1];
@@ -345,6 +352,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         state->child_inputs[1] = &o->via;
         state->child_inputs[2] = &o->apps;
         state->child_inputs[3] = &o->roles;
+        state->child_inputs[5] = &o->check;
         return 0;
     case 'q': o->quiet = true; return 0;
     case 'v': o->verbose = true; return 0;
@@ -352,6 +360,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_PPN: o->map.ppn = opt_number(state, "--ppn", arg, 1, 65536); return 0;
     case KEY_OVERSUBSCRIBE: o->map.oversubscribe = true; return 0;
     case KEY_JOB: take_job(state, o, arg); return 0;
+    case KEY_CHECK: take_check(state, o, arg); return 0;
     case KEY_RERUN: o->rerun = true; return 0;
     case KEY_ADOPT: o->adopt = true; return 0;
     case KEY_KEY: o->key = arg; return 0;
@@ -376,7 +385,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_HEARTBEAT: take_heartbeat(state, o, arg); return 0;
     case KEY_TIMEOUT: o->timeout_ms = seconds(state, "--timeout", arg); return 0;
     case KEY_PER_NODE: o->per_node = true; return 0;
-    case KEY_GRID: take_grid(state, o, arg); return 0;
     case KEY_GRID_SPLIT: o->map.grid_split = true; return 0;
     case KEY_GRID_SUBGROUP:
         o->subgroup = opt_number(state, "--grid-subgroup", arg, 1, UINT16_MAX);
@@ -412,9 +420,7 @@ static int settle_layout(struct opts *o)
 // How many members a headless Service must show before the group is whole.
 static int settle_members(struct opts *o)
 {
-    uint32_t each = o->map.ppn > 0        ? o->map.ppn
-                    : o->source.slots > 0 ? (uint32_t)o->source.slots
-                                          : 0;
+    uint32_t each = opts_layout_each(o);
     if (o->source.kind == SOURCE_LOCAL && o->members > 1) {
         fprintf(stderr,
                 "muster run: --members %u: without a source the group is this machine "
@@ -486,26 +492,14 @@ static int settle_job(struct opts *o)
         fprintf(stderr, "muster run: %s: which job? give --job KEY with it\n", option);
     else {
         o->job = o->job == NULL && stay ? getenv(CLAIM_LEAD_ENV) : o->job;
+        o->order = o->rerun ? getenv(CLAIM_ORDER_ENV) : NULL;
         return 0;
     }
     return -1;
 }
 
-int opts_parse(struct opts *o, int argc, char **argv, int *code)
+void opts_init(struct opts *o)
 {
-    const struct argp_child children[] = {
-        {source_opts_argp(), 0, "Where the members come from (default: --auto):", 1},
-        {via_opts_argp(), 0, "Pods with a stock sshd instead of agents:", 6},
-        {apps_opts_argp(), 0, NULL, 0},
-        {roles_opts_argp(), 0, "Roles, such as prefill and decode:", 7},
-        {foreign_opts_argp(), 0, NULL, 0},
-        {0}};
-    const struct argp argp = {
-        .options = options,
-        .parser = parse,
-        .args_doc = "PROGRAM [ARG...] [: [-n N] [-x ...] PROGRAM [ARG...]]...",
-        .doc = "Start PROGRAM on the ranks of a pod group and see it through.",
-        .children = children};
     *o = (struct opts){.input = 1, // rank 0, as mpirun does
                        .wait_ms = 300000,
                        .grace_ms = 10000,
@@ -523,13 +517,33 @@ int opts_parse(struct opts *o, int argc, char **argv, int *code)
     source_opts_init(&o->from);
     via_opts_init(&o->via);
     apps_opts_init(&o->apps);
+    check_opts_init(&o->check);
+}
+
+int opts_parse(struct opts *o, int argc, char **argv, int *code)
+{
+    const struct argp_child children[] = {
+        {source_opts_argp(), 0, "Where the members come from (default: --auto):", 1},
+        {via_opts_argp(), 0, "Pods with a stock sshd instead of agents:", 6},
+        {apps_opts_argp(), 0, NULL, 0},
+        {roles_opts_argp(), 0, NULL, 0},
+        {foreign_opts_argp(), 0, NULL, 0},
+        {check_opts_argp(), 0, "Health checks:", 8},
+        {0}};
+    const struct argp argp = {
+        .options = options,
+        .parser = parse,
+        .args_doc = "PROGRAM [ARG...] [: [-n N] [-x ...] PROGRAM [ARG...]]...",
+        .doc = "Start PROGRAM on the ranks of a pod group and see it through.",
+        .children = children};
+    opts_init(o);
     argp_err_exit_status = 125;
     char name[] = "muster run";
     argv[0] = name;
     error_t rc = argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_LONG_ONLY, NULL, o);
     if (rc == 0 && settle_source(o) == 0 && settle_layout(o) == 0 &&
         settle_members(o) == 0 && check_via(o) == 0 && check_restart(o) == 0 &&
-        settle_job(o) == 0)
+        check_checks(o) == 0 && settle_job(o) == 0)
         return 0;
     *code = 125;
     opts_free(o);
@@ -540,4 +554,5 @@ void opts_free(struct opts *o)
 {
     source_opts_free(&o->from);
     apps_opts_free(&o->apps);
+    check_opts_free(&o->check);
 }

@@ -9,6 +9,7 @@
 #include "hostfile/source.h"
 #include "hostfile/source_opts.h"
 #include "launcher/apps_opts.h"
+#include "launcher/check_opts.h"
 #include "launcher/map.h"
 #include "launcher/output.h"
 #include "launcher/policy.h"
@@ -23,12 +24,14 @@ struct opts {
     struct via_opts via;
     const char *job;       // --job, or what `musterd --lead` says; NULL: neither
     bool rerun, adopt;     // --rerun, --adopt
+    const char *order;     // which --rerun it is (claim.h); NULL: one of its own
     const char *key;       // --key: key ring directory; NULL: the default
     const char *events;    // --events
     const char *status;    // --status: where pages are served; NULL: nowhere
     const char *pmi;       // --pmi: "auto", "pmix", "pmi1" or "none"
     struct apps_opts apps; // programs; their -n are in map.ranks, too
     struct roles_opts roles;
+    struct check_opts check;
     bool per_node;              // --per-node
     uint32_t subgroup;          // --grid-subgroup: members of one; 0: there are none
     bool subgroup_leader_apart; // as LeaderWorkerSet's LeaderExcluded
@@ -55,6 +58,8 @@ struct opts {
     int argc;
 };
 
+// As without any option; opts_free() then.
+void opts_init(struct opts *o);
 // Parses; prints help, usage or one error and exits through *code when it returns -1.
 int opts_parse(struct opts *o, int argc, char **argv, int *code);
 void opts_free(struct opts *o);

@@ -4,6 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/mem.h"
+#include "launcher/grid.h"
+
+// Is this the launcher of all roles, whose jobs are its children's?
+static bool leads_roles(const struct opts *o)
+{
+    return o->apps.v[0].role != NULL && !o->roles.is_part;
+}
+
 // Options that are about the same thing, and say different ones.
 static const char *layout_conflict(const struct opts *o)
 {
@@ -14,21 +23,23 @@ static const char *layout_conflict(const struct opts *o)
         return "--per-node is one command on each member: leave out --ppn and --map-by";
     if (o->map.has_grid && o->map.by_node)
         return "--grid places the ranks: leave out --map-by node";
-    if (!o->map.has_grid && (o->map.grid_split || o->subgroup > 0))
+    if (!o->map.has_grid && !o->roles.is_part && (o->map.grid_split || o->subgroup > 0))
         return "--grid-allow-split and --grid-subgroup are about a grid: give --grid "
                "with "
                "them";
     return NULL;
 }
 
-// Its manifest hands them down from the pod's annotations; the members are in its order.
+// Its manifest hands them down from the pod's annotations; the members are in its order. A
+// role's members begin anywhere in it.
 static int settle_subgroups(struct opts *o, struct err *err)
 {
     const char *size = getenv("LWS_SUBGROUP_SIZE");
     const char *type = getenv("LWS_SUBGROUP_POLICY_TYPE");
     bool lws = o->from.found.system != NULL &&
                strcmp(o->from.found.system, "LeaderWorkerSet") == 0;
-    if (!o->map.has_grid || o->subgroup > 0 || !lws || size == NULL || size[0] == '\0')
+    if (!o->map.has_grid || o->subgroup > 0 || !lws || o->roles.is_part ||
+        size == NULL || size[0] == '\0')
         return 0;
     char *end;
     unsigned long k = strtoul(size, &end, 10);
@@ -41,31 +52,34 @@ static int settle_subgroups(struct opts *o, struct err *err)
     return 0;
 }
 
-static int settle_grid(struct opts *o, struct err *err)
+// A grid says how many ranks there are. ranks: what -n says, 0: nothing.
+static int settle_ranks_of_grid(const struct grid *g, uint32_t *ranks, struct err *err)
 {
-    uint32_t ranks = o->map.has_grid ? grid_ranks(&o->map.grid) : 0;
-    const uint32_t *size = o->map.grid.size;
-    if (!o->map.has_grid || o->map.ranks == 0 || o->map.ranks == ranks) {
-        o->map.ranks = o->map.has_grid ? ranks : o->map.ranks;
-        return settle_subgroups(o, err);
+    uint32_t all = grid_ranks(g);
+    if (*ranks == 0 || *ranks == all) {
+        *ranks = all;
+        return 0;
     }
     err_set(
         err,
         "-n is %u, but --grid has tp %u x pp %u x dp %u = %u ranks: leave out -n, or "
         "change a size",
-        o->map.ranks, size[GRID_TP], size[GRID_PP], size[GRID_DP], ranks);
+        *ranks, g->size[GRID_TP], g->size[GRID_PP], g->size[GRID_DP], all);
     return -1;
+}
+
+static int settle_grid(struct opts *o, struct err *err)
+{
+    if (!o->map.has_grid || leads_roles(o))
+        return 0;
+    if (settle_ranks_of_grid(&o->map.grid, &o->map.ranks, err) < 0)
+        return -1;
+    return settle_subgroups(o, err);
 }
 
 // What is one thing for all roles cannot be said of each of them, as they are jobs.
 static const char *roles_conflict(const struct opts *o)
 {
-    if (o->status != NULL)
-        return "--status serves one job, each role is one: leave it out";
-    if (o->spares > 0)
-        return "--spares cannot be shared among roles: leave it out";
-    if (o->map.has_grid)
-        return "--grid is one for all roles: leave it out";
     if (o->input != 1)
         return "--stdin reaches no role: leave it out";
     if (source_can_grow(&o->source))
@@ -75,9 +89,45 @@ static const char *roles_conflict(const struct opts *o)
     return NULL;
 }
 
+// The launcher of all roles.
+static int settle_all_roles(struct opts *o, struct err *err)
+{
+    for (size_t i = 0; i < o->apps.n; i++) {
+        struct app_opts *app = &o->apps.v[i];
+        if (!app->has_grid || settle_ranks_of_grid(&app->grid, &app->ranks, err) == 0)
+            continue;
+        err_prefix(err, "--role %s", app->role);
+        return -1;
+    }
+    if (o->status == NULL)
+        return 0;
+    CLEANUP_FREE char *last = roles_opts_status(o->status, o->apps.n - 1, err);
+    return last != NULL ? 0 : -1;
+}
+
+// Without roles, what is the run's stands with the first program.
+static int check_further(const struct apps_opts *apps, struct err *err)
+{
+    for (size_t i = 1; i < apps->n; i++) {
+        const char *option = apps->v[i].has_grid     ? "--grid"
+                             : apps->v[i].spares > 0 ? "--spares"
+                                                     : NULL;
+        if (option == NULL)
+            continue;
+        err_set(
+            err,
+            "%s of %s: programs without roles are one world, which has one: give it "
+            "before the first program, or give each program its --role",
+            option, apps->v[i].argv[0]);
+        return -1;
+    }
+    return 0;
+}
+
 static int settle_roles(struct opts *o, struct err *err)
 {
-    const char *conflict = o->apps.v[0].role != NULL ? roles_conflict(o) : NULL;
+    bool has_roles = o->apps.v[0].role != NULL;
+    const char *conflict = has_roles ? roles_conflict(o) : NULL;
     if (o->roles.is_part) {
         if (o->roles.to == 0)
             o->apps.v[0].ranks = 0; // what stands of -n is the first role's
@@ -89,7 +139,7 @@ static int settle_roles(struct opts *o, struct err *err)
     else if (roles_opts_check(&o->roles, &o->apps, err) < 0)
         return -1;
     else if (o->roles.option == NULL || o->policy.on_failure == POLICY_RESTART)
-        return 0;
+        return has_roles ? settle_all_roles(o, err) : check_further(&o->apps, err);
     else
         err_set(err, "%s is about restarts: give --on-failure restart with it",
                 o->roles.option);
@@ -109,13 +159,28 @@ static int settle_ranks(struct opts *o, struct err *err)
 {
     if (settle_roles(o, err) < 0)
         return -1;
-    if (o->apps.v[0].role != NULL && !o->roles.is_part)
+    if (leads_roles(o))
         return 0;
     return apps_opts_settle(&o->apps, &o->map.ranks, err);
 }
 
+// What programs have of their own is the run's with one job, and with roles each role's.
+static void take_own(struct opts *o)
+{
+    const struct app_opts *first = &o->apps.v[0];
+    if (leads_roles(o)) {
+        for (size_t i = 0; i < o->apps.n; i++)
+            o->map.has_grid = o->map.has_grid || o->apps.v[i].has_grid;
+        return;
+    }
+    o->map.has_grid = first->has_grid;
+    o->map.grid = first->grid;
+    o->spares = first->spares;
+}
+
 int opts_layout_settle(struct opts *o, struct err *err)
 {
+    take_own(o);
     const char *conflict = layout_conflict(o);
     if (conflict != NULL)
         err_set(err, "%s", conflict);
@@ -123,4 +188,11 @@ int opts_layout_settle(struct opts *o, struct err *err)
              settle_texts(o, err) == 0)
         return 0;
     return -1;
+}
+
+uint32_t opts_layout_each(const struct opts *o)
+{
+    if (o->map.ppn > 0)
+        return o->map.ppn;
+    return o->source.slots > 0 ? (uint32_t)o->source.slots : 0;
 }

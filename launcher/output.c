@@ -13,6 +13,9 @@
 #include "launcher/writer.h"
 
 enum { OUT, ERR, DIR, PLACES };
+// Of unfinished lines: what each stream may keep anyway, and more while all together have
+// less than the second.
+enum { HELD_EACH_MAX = 64 << 10, HELD_ALL_MAX = 128 << 20 };
 
 struct stream {
     struct lines lines;
@@ -27,6 +30,7 @@ struct output {
     uint32_t ranks, open;
     bool *made;   // as streams, and of all that there ever were: its file was made
     size_t nmade; // entries
+    size_t held;  // bytes of unfinished lines, of all streams
     bool joined;  // stdout and stderr are one file: all goes through the first sink
     struct sink *sinks[PLACES]; // DIR: NULL without style.dir
     bool file[PLACES];
@@ -128,6 +132,7 @@ static void free_streams(struct output *o)
     free(STEAL(o->streams));
     o->ranks = 0;
     o->open = 0;
+    o->held = 0;
 }
 
 void output_again(struct output *o, uint32_t ranks)
@@ -238,6 +243,19 @@ static struct stream *stream_of(const struct output *o, uint32_t rank, unsigned 
     return &o->streams[rank * 2 + stream - 1];
 }
 
+// Progress bars draw one line for days, and many ranks may do so: a line is cut rather than
+// that the launcher grows with all of them.
+static void take(struct output *o, struct stream *st, const char *prefix, const void *p,
+                 size_t n, struct buf *whole)
+{
+    const struct buf *line = &st->lines.held;
+    o->held -= buf_len(line);
+    lines_feed(&st->lines, prefix, p, n, whole);
+    if (buf_len(line) > HELD_EACH_MAX && o->held + buf_len(line) > HELD_ALL_MAX)
+        lines_end(&st->lines, prefix, whole);
+    o->held += buf_len(line);
+}
+
 void output_data(struct output *o, uint32_t rank, unsigned stream, const void *p,
                  size_t n)
 {
@@ -247,7 +265,7 @@ void output_data(struct output *o, uint32_t rank, unsigned stream, const void *p
     if (st == NULL || n == 0)
         return;
     make_prefix(o, rank, stream, prefix, sizeof prefix);
-    lines_feed(&st->lines, prefix, p, n, &whole);
+    take(o, st, prefix, p, n, &whole);
     pass_on(o, rank, stream, &whole, n);
 }
 
@@ -261,6 +279,7 @@ void output_eof(struct output *o, uint32_t rank, unsigned stream)
     st->eof = true;
     o->open--;
     make_prefix(o, rank, stream, prefix, sizeof prefix);
+    o->held -= buf_len(&st->lines.held);
     lines_end(&st->lines, prefix, &whole);
     bool put = pass_on(o, rank, stream, &whole, 0);
     if (put && o->style.dir == NULL)

@@ -4,7 +4,7 @@
 // Lines of several ranks are never mixed; the order within a rank and stream is kept. A
 // blocked terminal or pipe blocks only the output: bytes wait here, and the rank's credit
 // is given back only when they are written (a line still without its end counts as written
-// so that long lines get through).
+// so that long lines get through; such lines are bounded, each and all together).
 #ifndef MUSTER_LAUNCHER_OUTPUT_H
 #define MUSTER_LAUNCHER_OUTPUT_H
 

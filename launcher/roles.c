@@ -2,7 +2,6 @@
 #include "launcher/roles.h"
 
 #include <jansson.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,9 +74,10 @@ static const char *state_of(const json_t *part)
     return state != NULL ? state : "";
 }
 
-const char *roles_state(const struct roles *r, size_t role)
+static char *document_text(const json_t *document)
 {
-    return state_of(r->parts[role]);
+    CLEANUP_FREE char *text = json_dumps(document, JSON_INDENT(1));
+    return xasprintf("%s\n", text);
 }
 
 char *roles_text(const struct roles *r)
@@ -86,12 +86,22 @@ char *roles_text(const struct roles *r)
     for (size_t i = 0; i < r->names.n; i++)
         json_object_set(all, r->names.v[i], r->parts[i]);
     json_t *document = jsonpack("{s:i, s:o}", "version", (int)r->version, "roles", all);
-    CLEANUP_FREE char *text = json_dumps(document, JSON_INDENT(1));
+    char *text = document_text(document);
     json_decref(document);
-    return xasprintf("%s\n", text);
+    return text;
 }
 
 // ---- of a document ------------------------------------------------------------
+
+char *roles_with(const char *document, const char *role, const char *part)
+{
+    json_t *whole = json_loads(document, 0, NULL);
+    json_object_set_new(json_object_get(whole, "roles"), role,
+                        json_loads(part, 0, NULL));
+    char *text = document_text(whole);
+    json_decref(whole);
+    return text;
+}
 
 static char *variable(const char *role)
 {
@@ -169,4 +179,24 @@ bool roles_run_again(const char *before, const char *now, const char *own)
     json_decref(old);
     json_decref(new);
     return news;
+}
+
+// ---- --restart-scope job -------------------------------------------------------
+
+static uint32_t later_of(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+void roles_generation_next(struct roles_generation *g)
+{
+    g->now = later_of(g->now + 1, g->wanted);
+}
+
+bool roles_generation_order(struct roles_generation *g, uint32_t wanted, bool lives)
+{
+    g->wanted = later_of(g->wanted, wanted);
+    if (!lives)
+        g->now = later_of(g->now, g->wanted);
+    return g->now < g->wanted;
 }

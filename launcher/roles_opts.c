@@ -6,7 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "launcher/opt_number.h"
+#include "common/mem.h"
+#include "common/opt_number.h"
 #include "launcher/roles.h"
 
 enum { KEY_SCOPE = 0x3200, KEY_SIGNAL, KEY_PART };
@@ -101,15 +102,30 @@ int roles_opts_share(const struct apps_opts *apps, uint32_t each, uint32_t *from
     for (size_t i = 0; i < apps->n; i++) {
         uint32_t ranks = apps->v[i].ranks;
         if (ranks == 0 && i + 1 < apps->n) {
-            err_set(err,
-                    "--role %s has no -n: only the last role can have all members that "
-                    "are left",
-                    apps->v[i].role);
+            err_set(
+                err,
+                "--role %s has no -n and no --grid: only the last role can have all "
+                "members that are left",
+                apps->v[i].role);
             return -1;
         }
         from[i] = at;
-        to[i] = ranks > 0 ? at + (ranks + each - 1) / each : 0;
+        to[i] = ranks > 0 ? at + (ranks + each - 1) / each + apps->v[i].spares : 0;
         at = to[i];
     }
     return 0;
+}
+
+char *roles_opts_status(const char *where, size_t role, struct err *err)
+{
+    const char *colon = strrchr(where, ':');
+    const char *port = colon != NULL ? colon + 1 : where;
+    unsigned long first = strtoul(port, NULL, 10), own = first > 0 ? first + role : 0;
+    if (own > UINT16_MAX) {
+        err_set(err,
+                "--status %s: role number %zu would have port %lu: give a lower one",
+                where, role + 1, own);
+        return NULL;
+    }
+    return xasprintf("%.*s%lu", (int)(port - where), where, own);
 }

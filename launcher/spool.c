@@ -28,13 +28,13 @@ static void close_fds(int fds[2])
             close(fds[i]);
 }
 
-// `file` -1: argument `dir`.
-static pid_t start(int file, const char *dir, int data, int status, struct err *err)
+// `word`: writer.h; `file` -1: that of a directory.
+static pid_t start(int file, const char *word, int data, int status, struct err *err)
 {
     CLEANUP_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    CLEANUP_FREE char *argument = dir != NULL ? xstrdup(dir) : NULL;
-    char name[] = "muster", word[] = "writer";
-    char *argv[] = {name, word, argument, NULL};
+    CLEANUP_FREE char *argument = word != NULL ? xstrdup(word) : NULL;
+    char name[] = "muster", command[] = "writer";
+    char *argv[] = {name, command, argument, NULL};
     struct proc_fd fds[] = {{.from = null, .to = 0},
                             {.from = file >= 0 ? file : null, .to = WRITER_FILE},
                             {.from = null, .to = 2},
@@ -53,14 +53,15 @@ static pid_t start(int file, const char *dir, int data, int status, struct err *
     return proc_spawn(&spec, err);
 }
 
-static struct spool *create(int file, const char *name, bool dir, struct err *err)
+static struct spool *create(int file, const char *name, const char *word,
+                            struct err *err)
 {
     int data[2] = {-1, -1}, status[2] = {-1, -1};
     pid_t pid = -1;
     if (pipe2(data, O_CLOEXEC) < 0 || pipe2(status, O_CLOEXEC) < 0)
         err_set_errno(err, errno, "pipe");
     else
-        pid = start(file, dir ? name : NULL, data[0], status[1], err);
+        pid = start(file, word, data[0], status[1], err);
     if (pid < 0) {
         err_prefix(err, "the process that writes %s", name);
         close_fds(data);
@@ -72,7 +73,7 @@ static struct spool *create(int file, const char *name, bool dir, struct err *er
     proc_set_nonblock(status[0]);
     struct spool *s = xcalloc(1, sizeof *s);
     *s = (struct spool){.name = xstrdup(name),
-                        .dir = dir,
+                        .dir = file < 0,
                         .pid = pid,
                         .data = data[1],
                         .status = status[0]};
@@ -81,12 +82,17 @@ static struct spool *create(int file, const char *name, bool dir, struct err *er
 
 struct spool *spool_to_file(int file, const char *name, struct err *err)
 {
-    return create(file, name, false, err);
+    return create(file, name, NULL, err);
+}
+
+struct spool *spool_to_log(int file, const char *name, struct err *err)
+{
+    return create(file, name, "", err);
 }
 
 struct spool *spool_to_dir(const char *dir, struct err *err)
 {
-    return create(-1, dir, true, err);
+    return create(-1, dir, dir, err);
 }
 
 void spool_destroy(struct spool *s)

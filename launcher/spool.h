@@ -9,6 +9,8 @@ struct spool;
 
 // Writes to `file` (borrowed; `name` is for texts), from its offset on.
 struct spool *spool_to_file(int file, const char *name, struct err *err);
+// The same for a log: lines that cannot be written are left out.
+struct spool *spool_to_log(int file, const char *name, struct err *err);
 // Takes writer_frame()s for the files of a directory.
 struct spool *spool_to_dir(const char *dir, struct err *err);
 // Kills nobody: a writer that still has something goes on by itself. NULL-safe.

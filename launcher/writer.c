@@ -63,10 +63,33 @@ static size_t whole_lines(int in, const uint8_t *p, size_t n)
     return n == PIECE || poll(&more, 1, LINE_MS) == 0 ? n : 0;
 }
 
-void writer_copy(int in, int file, int status)
+// The file of writer_copy().
+struct copy {
+    int file, status;
+    bool log;
+    bool told;    // that it takes no more
+    bool in_line; // half a line is its last
+};
+
+static void write_lines(struct copy *c, const uint8_t *p, size_t n)
+{
+    if (c->told && !c->log)
+        return;
+    if (c->in_line && fd_write(c->file, "\n", 1) == 0)
+        c->in_line = false;
+    off_t at = lseek(c->file, 0, SEEK_CUR);
+    if (!c->in_line && fd_write(c->file, p, n) == 0)
+        return;
+    if (!c->told)
+        tell(c->status, 0, 0, errno);
+    c->in_line = c->in_line || lseek(c->file, 0, SEEK_CUR) != at;
+    c->told = true;
+}
+
+void writer_copy(int in, int file, int status, bool log)
 {
     CLEANUP_FREE uint8_t *piece = xmalloc(PIECE);
-    bool broken = false;
+    struct copy c = {.file = file, .status = status, .log = log};
     size_t have = 0;
     for (size_t n = 1; n > 0;) {
         size_t ready = have > 0 ? whole_lines(in, piece, have) : 0;
@@ -75,10 +98,8 @@ void writer_copy(int in, int file, int status)
             have += n;
             ready = n == 0 ? have : 0;
         }
-        if (ready > 0 && !broken && fd_write(file, piece, ready) < 0) {
-            tell(status, 0, 0, errno);
-            broken = true;
-        }
+        if (ready > 0)
+            write_lines(&c, piece, ready);
         have -= ready;
         memmove(piece, piece + ready, have);
     }
@@ -161,8 +182,9 @@ int writer_main(int argc, char **argv)
                                   SIGPIPE, SIGTSTP, SIGXFSZ};
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
         signal(ignored[i], SIG_IGN);
-    if (argc > 1)
+    bool log = argc > 1 && argv[1][0] == '\0';
+    if (argc > 1 && !log)
         return writer_split(WRITER_IN, argv[1], WRITER_STATUS) == 0 ? 0 : 1;
-    writer_copy(WRITER_IN, WRITER_FILE, WRITER_STATUS);
+    writer_copy(WRITER_IN, WRITER_FILE, WRITER_STATUS, log);
     return 0;
 }

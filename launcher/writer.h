@@ -2,13 +2,15 @@
 // non-blocking, and a file system that hangs (NFS, FUSE) must stop nothing else.
 //
 // `muster writer` copies its pipe to one file, whole lines at a time (others may append to
-// that file, too); `muster writer DIR` takes frames and appends each to DIR/rank.N.out or
+// that file, too); `muster writer ""` does so for a log, which goes on when its file takes lines
+// again; `muster writer DIR` takes frames and appends each to DIR/rank.N.out or
 // DIR/rank.N.err. What cannot be written is told once for each file, and what comes for that
 // one is dropped: the pipe is emptied unless a file hangs. It ends, with 0, at the pipe's
 // end. Signals that end its launcher do not end it.
 #ifndef MUSTER_LAUNCHER_WRITER_H
 #define MUSTER_LAUNCHER_WRITER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,7 +37,7 @@ void writer_frame(struct buf *out, uint32_t rank, unsigned stream, int fresh,
 char *writer_path(const char *dir, uint32_t rank, unsigned stream);
 
 // Until the end of `in`.
-void writer_copy(int in, int file, int status);
+void writer_copy(int in, int file, int status, bool log);
 // As above; -1 when what came is no frames.
 int writer_split(int in, const char *dir, int status);
 

@@ -1,6 +1,9 @@
 man_pages_scd = \
 	%D%/muster.1.scd \
+	%D%/muster-check.1.scd \
+	%D%/muster-checks.7.scd \
 	%D%/muster-hostfile.1.scd \
+	%D%/muster-infer.1.scd \
 	%D%/muster-install.8.scd \
 	%D%/muster-keygen.1.scd \
 	%D%/muster-mpi.7.scd \
@@ -8,6 +11,7 @@ man_pages_scd = \
 	%D%/muster-roll.1.scd \
 	%D%/muster-run.1.scd \
 	%D%/muster-status.1.scd \
+	%D%/muster-train.1.scd \
 	%D%/muster-sidecar.8.scd \
 	%D%/muster-sources.7.scd \
 	%D%/musterd.8.scd
@@ -15,7 +19,10 @@ EXTRA_DIST += $(man_pages_scd)
 if HAVE_SCDOC
 man_MANS = \
 	%D%/muster.1 \
+	%D%/muster-check.1 \
+	%D%/muster-checks.7 \
 	%D%/muster-hostfile.1 \
+	%D%/muster-infer.1 \
 	%D%/muster-install.8 \
 	%D%/muster-keygen.1 \
 	%D%/muster-mpi.7 \
@@ -23,6 +30,7 @@ man_MANS = \
 	%D%/muster-roll.1 \
 	%D%/muster-run.1 \
 	%D%/muster-status.1 \
+	%D%/muster-train.1 \
 	%D%/muster-sidecar.8 \
 	%D%/muster-sources.7 \
 	%D%/musterd.8

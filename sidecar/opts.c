@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/httpd.h"
+#include "common/listener.h"
 #include "common/mem.h"
 #include "common/seconds.h"
 
@@ -72,7 +72,7 @@ static void take_listen(struct argp_state *state, struct sidecar_opts *o,
                         const char *text)
 {
     ERR_AUTO err = ERR_INIT;
-    if (httpd_check(text, &err) < 0)
+    if (listener_check(text, &err) < 0)
         argp_error(state, "--listen: %s", err_text(&err));
     o->listen = text;
 }

@@ -133,10 +133,11 @@ static bool is_expected(const struct child *c, const Muster__Hello *peer,
     const Muster__Member *m = member_of(c);
     if (m->hostname[0] == '\0' || strcmp(m->hostname, peer->hostname) == 0)
         return true;
-    err_set(err,
-            "%s is another pod's now: the agent there is that of host '%s', and %s "
-            "is on '%s'",
-            m->address, peer->hostname, m->name, m->hostname);
+    err_set_kind(
+        err, "OTHER_POD", 0,
+        "%s is another pod's now: the agent there is that of host '%s', and %s "
+        "is on '%s'",
+        m->address, peer->hostname, m->name, m->hostname);
     return false;
 }
 
@@ -333,11 +334,20 @@ static void lose_moved(struct child *c)
     on_down(c, &err);
 }
 
-static void stop_dialing(struct child *c)
+static void let_go(struct child *c, enum child_event ev)
 {
     link_destroy(c->link);
     c->link = NULL;
-    become(c, CHILD_EV_REDIAL);
+    become(c, ev);
+}
+
+static void dial_anew(struct child *c)
+{
+    c->tries++;
+    c->backoff_ms = RETRY_FIRST_MS;
+    loop_timer_disarm(c->retry);
+    if (member_of(c)->address[0] != '\0')
+        loop_timer_arm(c->retry, 0);
 }
 
 static void redial(struct child *c)
@@ -347,12 +357,9 @@ static void redial(struct child *c)
         lose_moved(c);
     if (c->state == CHILD_ATTACHED || b->closing)
         return;
-    stop_dialing(c);
+    let_go(c, CHILD_EV_REDIAL);
     c->again = c->lost;
-    c->tries++;
-    c->backoff_ms = RETRY_FIRST_MS;
-    if (member_of(c)->address[0] != '\0')
-        loop_timer_arm(c->retry, 0);
+    dial_anew(c);
 }
 
 void branch_set_term(struct branch *b, uint32_t term)
@@ -365,6 +372,16 @@ void branch_redial(struct branch *b, uint32_t vertex)
     enter(b);
     redial(&b->children[vertex - b->first]);
     leave(b);
+}
+
+void branch_exchange(struct branch *b, uint32_t vertex)
+{
+    struct child *c = &b->children[vertex - b->first];
+    if (b->closing)
+        return;
+    let_go(c, CHILD_EV_EXCHANGE);
+    c->lost = c->again = true;
+    dial_anew(c);
 }
 
 static int send_to(struct child *c, const struct frame *f)

@@ -4,10 +4,10 @@
 //   WAITING -> DIALING -> ATTACHED -> GONE, and DIALING -> WAITING (retry with back-off)
 //   or -> GONE when trying again cannot help (wrong key, other version, refused) or the
 //   deadline of Attach.connect_ms is over.
-//   branch_redial(): GONE, WAITING or DIALING -> WAITING; then every failure is one to try
+//   branch_exchange(): any -> WAITING, for another member; branch_redial(): GONE, WAITING or DIALING -> WAITING; then every failure is one to try
 //   again after, as another pod may come to the address.
-// Whose host name is not the one that Attach expects is refused: a failed try, and of a child
-// that was not attached before the last one.
+// Whose host name is not the one that Attach expects is refused: a failed try ("OTHER_POD"),
+// for its address may be told anew, or be the right pod's again.
 // A child that is attached has got the same Attach body with its own vertex as dst, and
 // answers for its subtree: its ATTACHED and LOST frames come through frame().
 #ifndef MUSTER_WIRE_BRANCH_H
@@ -58,6 +58,9 @@ void branch_adopt(struct branch *b, uint32_t vertex, int in, int out);
 // child that was lost is dialed until the branch ends. One whose program has ended, so it
 // seems (link_seems_gone), is lost() first: it has another address, and is not waited for.
 void branch_redial(struct branch *b, uint32_t vertex);
+// Attach has another member at the vertex now: who was there is let go without a word (no
+// lost() comes), and that member is dialed as one that was lost.
+void branch_exchange(struct branch *b, uint32_t vertex);
 // The owner has another term now: it stands in what is sent from now on.
 void branch_set_term(struct branch *b, uint32_t term);
 // Down the tree: to every attached child for dst TREE_ALL, else towards dst. Returns -1

@@ -14,9 +14,12 @@ static const struct {
     {CHILD_DIALING, CHILD_EV_FAIL, CHILD_WAITING},
     {CHILD_DIALING, CHILD_EV_GIVE_UP, CHILD_GONE},
     {CHILD_DIALING, CHILD_EV_REDIAL, CHILD_WAITING},
+    {CHILD_DIALING, CHILD_EV_EXCHANGE, CHILD_WAITING},
     {CHILD_ATTACHED, CHILD_EV_LOSE, CHILD_GONE},
+    {CHILD_ATTACHED, CHILD_EV_EXCHANGE, CHILD_WAITING},
     {CHILD_GONE, CHILD_EV_DIAL, CHILD_DIALING}, // over other fds
     {CHILD_GONE, CHILD_EV_REDIAL, CHILD_WAITING},
+    {CHILD_GONE, CHILD_EV_EXCHANGE, CHILD_WAITING},
 };
 
 enum child_state child_state_next(enum child_state s, enum child_event ev)
@@ -36,7 +39,7 @@ const char *child_state_name(enum child_state s)
 
 const char *child_event_name(enum child_event ev)
 {
-    static const char *const names[CHILD_EVENTS] = {"dial",    "up",   "fail",
-                                                    "give up", "lose", "redial"};
+    static const char *const names[CHILD_EVENTS] = {
+        "dial", "up", "fail", "give up", "lose", "redial", "exchange"};
     return names[ev];
 }

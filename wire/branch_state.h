@@ -15,8 +15,9 @@ enum child_event {
     CHILD_EV_UP,   // it greeted
     CHILD_EV_FAIL, // the try failed, and another one follows
     CHILD_EV_GIVE_UP,
-    CHILD_EV_LOSE,   // the link that was up is down
-    CHILD_EV_REDIAL, // its owner wants it anew
+    CHILD_EV_LOSE,     // the link that was up is down
+    CHILD_EV_REDIAL,   // its owner wants it anew
+    CHILD_EV_EXCHANGE, // another member is the child now
     CHILD_EVENTS,
 };
 

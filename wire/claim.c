@@ -41,8 +41,8 @@ struct claim {
 
 const char *claim_state_name(enum claim_state s)
 {
-    static const char *const names[CLAIM_STATES] = {"looking", "short", "asking",
-                                                    "reigns",  "over",  "deposed"};
+    static const char *const names[CLAIM_STATES] = {
+        "looking", "short", "asking", "reigns", "over", "deposed", "spent"};
     return names[s];
 }
 
@@ -207,6 +207,20 @@ static bool is_half(uint32_t n, uint32_t of)
     return n >= of - of / 2;
 }
 
+// Nothing is known of the job, or it is to be begun anew by an order that has not begun it yet.
+static bool begins_anew(const struct claim *c, const Muster__Record *best)
+{
+    const char *order = c->conf.order;
+    bool ours = best != NULL && order != NULL && order[0] != '\0' &&
+                strcmp(best->progress->order, order) == 0;
+    return best == NULL || (c->conf.rerun && !ours);
+}
+
+bool claim_begins_anew(const struct claim *c)
+{
+    return begins_anew(c, c->last);
+}
+
 // Grants of all that are here; and where not all are, they are enough.
 static bool is_settled(const struct claim *c)
 {
@@ -217,7 +231,7 @@ static bool is_settled(const struct claim *c)
             return false;
         all = all && m->granted;
     }
-    if (all || c->last == NULL || c->conf.rerun)
+    if (all || claim_begins_anew(c))
         return all;
     for (uint32_t t = 0; t < c->ntold && !c->conf.adopt; t++)
         if (!is_majority(count(c, &c->told[t], is_granted, 0), c->told[t].n))
@@ -299,35 +313,6 @@ static bool is_same_program(const struct claim *c, const Muster__Progress *p)
     return true;
 }
 
-static bool is_agent(const Muster__RecordSeat *seat, const struct claim_member *m)
-{
-    return seat->incarnation.len == CLAIM_LAUNCHER_BYTES && m->incarnation != NULL &&
-           memcmp(seat->incarnation.data, m->incarnation, CLAIM_LAUNCHER_BYTES) == 0;
-}
-
-static bool has_name(const Muster__RecordSeat *seat, const struct claim_member *m)
-{
-    return strcmp(seat->name, m->name) == 0;
-}
-
-void claim_find_seats(Muster__RecordSeat *const *seats, uint32_t n,
-                      const struct claim_member *members, uint32_t nmembers,
-                      uint32_t *found)
-{
-    static bool (*const rounds[])(const Muster__RecordSeat *,
-                                  const struct claim_member *) = {is_agent, has_name};
-    CLEANUP_FREE bool *taken = xcalloc(nmembers, sizeof *taken);
-    for (uint32_t i = 0; i < n; i++)
-        found[i] = NOBODY;
-    for (size_t r = 0; r < sizeof rounds / sizeof *rounds; r++)
-        for (uint32_t i = 0; i < n; i++)
-            for (uint32_t k = 0; k < nmembers && found[i] == NOBODY; k++)
-                if (!taken[k] && rounds[r](seats[i], &members[k])) {
-                    found[i] = k;
-                    taken[k] = true;
-                }
-}
-
 static struct told *add_told(struct claim *c, uint32_t attempt, uint32_t n)
 {
     c->told = xrealloc(c->told, c->ntold + 1, sizeof *c->told);
@@ -359,7 +344,7 @@ static void add_progress(struct claim *c, const Muster__Progress *p,
         return;
     struct told *t = add_told(c, p->attempt, (uint32_t)p->n_positions);
     t->progress = msg_copy(&p->base);
-    claim_find_seats(t->progress->positions, t->n, members, c->conf.members, t->seats);
+    claim_seats_find(t->progress->positions, t->n, members, c->conf.members, t->seats);
 }
 
 // Agents tell of several attempts when a launcher was gone before all of them knew the last
@@ -388,17 +373,31 @@ static bool has_majorities(struct claim *c)
     return true;
 }
 
+static uint32_t highest_term(const struct claim *c)
+{
+    uint32_t term = c->term;
+    for (uint32_t i = 0; i < c->conf.members; i++) {
+        const Muster__Record *r = c->members[i].record;
+        if (r != NULL && r->term > term)
+            term = r->term;
+    }
+    return term;
+}
+
 static void claim_next(struct claim *c)
 {
+    uint32_t highest = highest_term(c);
+    if (highest >= CLAIM_TERM_MAX) {
+        c->state = CLAIM_SPENT;
+        return;
+    }
     for (uint32_t i = 0; i < c->conf.members; i++) {
         struct claimed_member *m = &c->members[i];
         m->granted = m->had = m->outbid = false;
         m->acked = 0;
         m->late = !m->here;
-        if (m->record != NULL && m->record->term > c->term)
-            c->term = m->record->term;
     }
-    c->term++;
+    c->term = highest + 1;
     c->state = CLAIM_ASKING;
 }
 
@@ -413,15 +412,14 @@ static bool all_tell(const struct claim *c)
 // Has the job ended?
 static bool is_over(const struct claim *c, const Muster__Record *best)
 {
-    return best != NULL && best->progress->done && !c->conf.rerun &&
+    return !begins_anew(c, best) && best->progress->done &&
            is_same_program(c, best->progress);
 }
 
 bool claim_is_known(const struct claim *c)
 {
     const Muster__Record *best = claim_best(c);
-    return best != NULL && !c->conf.rerun &&
-           (!best->progress->done || is_over(c, best));
+    return !begins_anew(c, best) && (!best->progress->done || is_over(c, best));
 }
 
 // Do those of the last one's positions that are here speak for all?
@@ -430,7 +428,7 @@ static bool speaks_for_all(const struct claim *c, const Muster__Record *best,
 {
     struct told t = {.n = (uint32_t)best->progress->n_positions};
     t.seats = xcalloc(t.n, sizeof *t.seats);
-    claim_find_seats(best->progress->positions, t.n, members, c->conf.members, t.seats);
+    claim_seats_find(best->progress->positions, t.n, members, c->conf.members, t.seats);
     bool known = is_majority(count(c, &t, is_here, 0), t.n);
     free(t.seats);
     return known;
@@ -460,6 +458,22 @@ enum claim_state claim_judge(struct claim *c, const struct claim_member *members
     else
         claim_next(c);
     return c->state;
+}
+
+bool claim_lacks(const struct claim *c, bool late)
+{
+    switch (c->state) {
+    case CLAIM_LOOKING: return late && claim_best(c) == NULL;
+    case CLAIM_SHORT: return true;
+    case CLAIM_ASKING: return !claim_begins_anew(c);
+    default: return false;
+    }
+}
+
+bool claim_pins(const struct claim *c, uint32_t member)
+{
+    return c->state == CLAIM_LOOKING ||
+           (c->state == CLAIM_ASKING && !c->members[member].granted);
 }
 
 bool claim_outbid(const struct claim *c)

@@ -6,6 +6,7 @@
 //      +--> SHORT <--> (claim_judge() again)                       rival's--> LOOKING
 //   REIGNS --outbid, claim_again()--> ASKING
 //   any --a higher term than the own is met--> DEPOSED, and nothing is claimed ever again
+//   LOOKING, SHORT, REIGNS --another term is wanted, and none is left--> SPENT, likewise
 //
 // A launcher claims max(term seen) + 1. A new job wants all of its members. One that goes on
 // wants those that are here, and these have to hold a strict majority of the positions of each
@@ -27,13 +28,18 @@
 #include <stdint.h>
 
 #include "common/buf.h"
+#include "wire/claim_seats.h"
 #include "wire/muster.pb-c.h"
 
 struct claim;
 
-enum { CLAIM_LAUNCHER_BYTES = 16, CLAIM_KEY_MAX = 128 };
+enum { CLAIM_KEY_MAX = 128 };
+// A job's last term: the one above it is nobody's (agent/record.h).
+#define CLAIM_TERM_MAX (UINT32_MAX - 1)
 // The job's key for a launcher that `musterd --lead` starts.
 #define CLAIM_LEAD_ENV "MUSTER_LEAD_JOB"
+// Which --rerun it is, for the same: one launcher after the other gets one order, that counts once.
+#define CLAIM_ORDER_ENV "MUSTER_LEAD_ORDER"
 
 enum claim_state {
     CLAIM_LOOKING, // records are read
@@ -42,6 +48,7 @@ enum claim_state {
     CLAIM_REIGNS,
     CLAIM_OVER,    // claim_last() says how the job ended
     CLAIM_DEPOSED, // claim_rival() says by whom
+    CLAIM_SPENT,   // an agent knows CLAIM_TERM_MAX, or says so
     CLAIM_STATES,
 };
 const char *claim_state_name(enum claim_state s);
@@ -51,21 +58,10 @@ struct claim_conf {
     uint8_t launcher[CLAIM_LAUNCHER_BYTES]; // own incarnation
     char *const *argv; // of the ranks; borrowed, outlives the claim
     size_t argc;
-    bool rerun; // the job begins anew, whatever was
+    bool rerun;        // the job begins anew, whatever was
+    const char *order; // of the rerun: what it has begun goes on. Borrowed; NULL: none
     bool adopt; // without a majority, too: who says so knows that nobody else commands
 };
-
-// What a member's agent is called.
-struct claim_member {
-    const char *name;
-    const uint8_t *incarnation; // RecordSeat's; NULL: it has not greeted
-};
-
-// The member (index) of each seat: whose agent sat there, else who has the name; each member
-// once, UINT32_MAX: nobody.
-void claim_find_seats(Muster__RecordSeat *const *seats, uint32_t n,
-                      const struct claim_member *members, uint32_t nmembers,
-                      uint32_t *found);
 
 struct claim *claim_create(const struct claim_conf *conf);
 void claim_destroy(struct claim *c); // NULL-safe
@@ -89,7 +85,8 @@ void claim_acked(struct claim *c, uint32_t member, uint32_t attempt);
 
 // In LOOKING and SHORT, with the names of all members (by index): goes on as soon as all
 // records are in; with `late`, as nobody else may come soon, also with those that are, if the
-// job is not a new one. ASKING: claim_term() has to go to all that are here.
+// job is not a new one. ASKING: claim_term() has to go to all that are here. SPENT: the term
+// stays as it was.
 enum claim_state claim_judge(struct claim *c, const struct claim_member *members,
                              bool late);
 // REIGNS, but a member that came later has granted as high a term to another launcher, and
@@ -97,12 +94,21 @@ enum claim_state claim_judge(struct claim *c, const struct claim_member *members
 bool claim_outbid(const struct claim *c);
 // Only while no rank of this launcher runs: a higher term has to be asked of all that are here.
 enum claim_state claim_again(struct claim *c);
+// Does it wait for members that may be well, while who could reach them is not? In SHORT, in
+// ASKING where the job goes on, and in LOOKING when they have had their time (`late`) and nobody
+// who is here tells of an attempt. They may be dialed from elsewhere: a session of the same
+// launcher that is begun anew looks, or claims the same term, as the one before did.
+bool claim_lacks(const struct claim *c, bool late);
+// But not this one, which is here: it has told what it knows, or has not ended its ranks yet.
+bool claim_pins(const struct claim *c, uint32_t member);
 // From where the job goes on, or how it ended; NULL: it is a new one. Once it is judged.
 const Muster__Record *claim_last(const struct claim *c);
 // The latest record that has come so far, judged or not; NULL: nobody tells of an attempt.
 const Muster__Record *claim_best(const struct claim *c);
 // Is it that of a job which goes on, or is over, and not of one to begin anew?
 bool claim_is_known(const struct claim *c);
+// Once it is judged: there is no job to go on with, or it is not to.
+bool claim_begins_anew(const struct claim *c);
 
 // An attempt with that number is prepared; `seats` are the members of its positions.
 void claim_prepared(struct claim *c, uint32_t attempt, const uint32_t *seats,

@@ -37,6 +37,8 @@ const char *frame_kind_name(uint16_t kind)
         [FRAME_INPUT] = "INPUT",
         [FRAME_CREDIT] = "CREDIT",
         [FRAME_ACCOUNT] = "ACCOUNT",
+        [FRAME_INSPECT] = "INSPECT",
+        [FRAME_VERDICT] = "VERDICT",
         [FRAME_COLL] = "COLL",
         [FRAME_COLL_DONE] = "COLL_DONE",
         [FRAME_MODEX] = "MODEX",

@@ -61,6 +61,8 @@ enum frame_kind {
     FRAME_INPUT = 31,         // d Output (bulk), for stdin
     FRAME_CREDIT = 32,        // d and u Credit
     FRAME_ACCOUNT = 33,       // d Account: to remember
+    FRAME_INSPECT = 34,       // d Inspect: find out whether the pod is fit for ranks
+    FRAME_VERDICT = 35,       // u Verdict: what came of it
     FRAME_COLL = 40,          // u Coll: a vertex's part of a collective
     FRAME_COLL_DONE = 41,     // d Coll: its result
     FRAME_MODEX = 42,         // r Modex: direct modex request

@@ -349,7 +349,7 @@ static void greet(struct link *l, const Muster__Hello *peer)
     obey_heartbeat(l, peer);
     ERR_AUTO err = ERR_INIT;
     if (l->ops->up(l->arg, peer, &err) < 0 && l->state == LINK_UP && !l->doomed)
-        link_refuse(l, "REFUSED", err_text(&err));
+        link_refuse(l, err.kind != NULL ? err.kind : "REFUSED", err_text(&err));
 }
 
 static void on_hello(struct link *l, const struct frame *f)

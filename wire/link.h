@@ -56,7 +56,7 @@ const char *link_state_name(enum link_state s);
 
 struct link_ops {
     // The handshake is over; *peer is valid during the call. Return -1 with err to
-    // refuse: the text goes to the peer and the link goes down.
+    // refuse: the text goes to the peer and the link goes down, with err's kind if it has one.
     int (*up)(void *arg, const Muster__Hello *peer, struct err *err);
     // A frame above the link's own; body valid during the call. Also while the link
     // closes from this side: the peer's last words come until down().
@@ -79,7 +79,6 @@ struct link_ops {
 enum {
     LINK_HEARTBEAT_MS = 1000,
     LINK_DEAD_BEATS = 3, // so many that do not come are a loss
-    LINK_DEAD_MS = LINK_HEARTBEAT_MS * LINK_DEAD_BEATS,
     LINK_HEARTBEAT_MIN_MS = 100,
     LINK_HEARTBEAT_MAX_MS = 60000,
 };

@@ -6,6 +6,7 @@ wire_libwire_a_SOURCES = \
 	%D%/branch_state.c %D%/branch_state.h \
 	%D%/chan.c %D%/chan.h \
 	%D%/claim.c %D%/claim.h \
+	%D%/claim_seats.c %D%/claim_seats.h \
 	%D%/coll.c %D%/coll.h \
 	%D%/coll_route.c %D%/coll_route.h \
 	%D%/frame.c %D%/frame.h \

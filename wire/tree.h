@@ -1,6 +1,6 @@
 // Tree routing as pure integer functions.
 //
-// Vertex 0 is the launcher, vertex i + 1 is member i. The tree is the complete k-ary
+// Vertex 0 is the launcher, each other one a member (launcher/group.h). The tree is the complete k-ary
 // tree in breadth-first order; with a fan-out of at least the number of members it is a
 // star.
 #ifndef MUSTER_WIRE_TREE_H

@@ -6,11 +6,7 @@
 # code 1.
 set -euo pipefail
 
-build=${MUSTER_BUILDDIR:?run this through ./dev bench detect}
-podbox=$build/tests/podbox/podbox
-muster=$build/launcher/muster
-here=$(cd "$(dirname "$0")" && pwd)
-pods=8 rounds=5 limit=60
+bench=detect pods=8 rounds=5 limit=60
 while [ $# -gt 1 ]; do
   case $1 in
     --pods) pods=$2 ;;
@@ -20,56 +16,28 @@ while [ $# -gt 1 ]; do
   shift 2
 done
 [ $# = 0 ] && ((pods >= 4)) || { echo "bench detect: --pods N (4 or more), --rounds R" >&2; exit 2; }
-[ "$(id -u)" = 0 ] || { echo "bench detect: emulated pods need root" >&2; exit 77; }
+# shellcheck source=tests/bench/pods.bash
+source "$(dirname "$0")/pods.bash"
 
-work=$(mktemp -d)
 share=$work/share
 mkdir "$share"
 events=$share/events
-export PODBOX_BED=bench-$$ PODBOX_BIND=$build
-clean_up() {
-  "$podbox" down >/dev/null 2>&1 || true
-  rm -rf "$work"
-}
-trap clean_up EXIT
-# shellcheck source=tests/bench/pods.bash
-source "$here/pods.bash"
-
 leaf=train-$((pods - 1)) # in the tree: three links away from 8 pods on
 launchers_pod=train-$pods
-
-serve() { "$podbox" exec "$1" -d "$build/agent/musterd"; }
-
-# pid_in POD PATTERN: the first that matches, on the host.
-pid_in() { "$podbox" ps "$1" | awk -v p="$2" '$0 ~ p { print $1; exit }'; }
-
-until_true() {
-  local end=$((EPOCHSECONDS + limit))
-  until "$@" 2>/dev/null; do
-    [ $EPOCHSECONDS -lt $end ] || { echo "bench detect: not within $limit s: $*" >&2; tail -5 "$work/err" >&2; return 1; }
-    sleep 0.02
-  done
-}
 
 # happened N PATTERN: an event behind the N-th line.
 happened() { tail -n +"$(($1 + 1))" "$events" | grep -qE -- "$2"; }
 runs() { [ "$(grep -c '"event":"started"' "$events")" -ge $((pods * $1)) ]; }
-ended() { ! kill -0 "$1"; }
 
 # start_job OPTION...: sleeping ranks.
 start_job() {
   rm -f "$events"
   "$podbox" exec "$launchers_pod" "$muster" run -q --pods "train-[0-$((pods - 1))].train" --slots 1 --pmi none \
     --on-failure restart --healthy 0 --same-failures 0 --max-restarts 1000 --grace 1 --link-grace 2 \
-    --orphan-grace 3 --events "$events" "$@" sleep 100000 2>"$work/err" &
+    --orphan-grace 3 --events "$events" "$@" sleep 100000 2>"$work/muster.err" &
   job=$!
   attempt=1
   until_true runs 1
-}
-
-stop_job() {
-  kill -TERM "$(pid_in "$launchers_pod" 'launcher/muster run')"
-  until_true ended "$job"
 }
 
 # strike WHAT EVENT GOAL CMD...: from before the command to the event's own time.
@@ -79,17 +47,17 @@ strike() {
   "${@:4}"
   until_true happened "$before" "$event"
   at=$(tail -n +"$((before + 1))" "$events" | grep -m1 -E -- "$event" | sed 's/.*"time":"\([^"]*\)".*/\1/')
-  awk -v s="$start" -v e="$(date -u -d "$at" +%s.%3N)" -v l="$shape|$what|$goal" \
-    'BEGIN { printf "%s|%.3f\n", l, e - s }' >>"$work/figures"
+  awk -v s="$start" -v e="$(date -u -d "$at" +%s.%3N)" -v l="$shape|$what" -v g="$goal" \
+    'BEGIN { printf "%s|%.3f|%s\n", l, e - s, g }' >>"$work/figures"
 }
 
 again() { until_true runs $((++attempt)); }
 
 one_round() {
-  strike 'rank killed' '"event":"exited".*"status":9' 0.2 kill -KILL "$(pid_in "$leaf" ' sleep 100000$')"
+  strike 'rank killed' '"event":"exited".*"status":9' 0.2 kill -KILL "$(processes_of "$leaf" ' sleep 100000$' | head -1)"
   again
-  strike 'agent killed' "\"event\":\"lost\",\"member\":\"$leaf" '' kill -KILL "$(pid_in "$leaf" '/musterd$')"
-  serve "$leaf"
+  strike 'agent killed' "\"event\":\"lost\",\"member\":\"$leaf" '' kill -KILL "$(processes_of "$leaf" '/musterd$' | head -1)"
+  agent_in "$leaf"
   again
   strike 'silent: noticed' "$broken" 3.5 "$podbox" cut "$cut"
   strike 'silent: lost, after that' "\"event\":\"lost\",\"member\":\"$cut\\." '' true
@@ -102,12 +70,6 @@ one_round() {
   again
 }
 
-# stats SHAPE WHAT: median, min, max.
-stats() {
-  awk -F'|' -v s="$1" -v w="$2" '$1 == s && $2 == w { print $4 }' "$work/figures" | sort -n |
-    awk '{ v[NR] = $1 } END { if (NR) print v[int((NR + 1) / 2)], v[1], v[NR] }'
-}
-
 report() {
   local shape what goal median min max missed=0
   printf '%d pods, %d rounds, %s CPUs; seconds from the fault to its event: median (min-max)\n' \
@@ -116,12 +78,12 @@ report() {
     read -r median min max < <(stats "$shape" "$what")
     printf '  %-5s %-33s %7.3f (%.3f-%.3f)%s\n' "$shape" "$what" "$median" "$min" "$max" "${goal:+  goal $goal}"
     [ -z "$goal" ] || awk "BEGIN { exit !($max <= $goal) }" || missed=1
-  done < <(cut -d'|' -f1-3 "$work/figures" | sort -u)
+  done < <(cut -d'|' -f1,2,4 "$work/figures" | sort -u)
   return $missed
 }
 
 bench_pods $((pods + 1)) --share "$share"
-for ((i = 0; i < pods; i++)); do serve "train-$i"; done
+for ((i = 0; i < pods; i++)); do agent_in "train-$i"; done
 for shape in star tree; do
   options=() cut=$leaf broken="\"event\":\"link-broken\",\"member\":\"$leaf\\."
   if [ $shape = tree ]; then
@@ -129,6 +91,6 @@ for shape in star tree; do
   fi
   start_job "${options[@]}"
   for ((round = 0; round < rounds; round++)); do one_round; done
-  stop_job
+  stop_launcher "$launchers_pod"
 done
 report

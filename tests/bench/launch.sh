@@ -5,11 +5,7 @@
 # slows down slows all of them; figures are medians with min and max, and ratios.
 set -euo pipefail
 
-build=${MUSTER_BUILDDIR:?run this through ./dev bench launch}
-podbox=$build/tests/podbox/podbox
-muster=$build/launcher/muster
-hello=$build/tests/bench/hello
-pods=8 rounds=5 only=
+bench=launch pods=8 rounds=5 limit=120 only=
 while [ $# -gt 0 ]; do
   case $1 in
     --pods) pods=$2 ;;
@@ -19,24 +15,21 @@ while [ $# -gt 0 ]; do
   esac
   shift 2
 done
-[ "$(id -u)" = 0 ] || { echo "bench launch: emulated pods need root" >&2; exit 77; }
+# shellcheck source=tests/bench/pods.bash
+source "$(dirname "$0")/pods.bash"
 
-work=$(mktemp -d)
-export PODBOX_BED=bench-$$ PODBOX_BIND=$build
+acct=''
 clean_up() {
-  "$podbox" down >/dev/null 2>&1 || true
-  rm -rf "$work"
+  bench_end
   [ -z "$acct" ] || { echo $$ >"${acct%/*}/tasks"; rmdir "$acct"; } 2>/dev/null || true
 }
-acct=''
 trap clean_up EXIT
 
+hello=$build/tests/bench/hello
 last=$((pods - 1))
 names=$(seq -f 'train-%.0f.train' -s ' ' 0 $last)
 group="--key /etc/muster/ssh --pods train-[0-$last].train"
 cold="--key /etc/muster/ssh --hostfile /tmp/hosts.cold"
-# shellcheck source=tests/bench/pods.bash
-source "$(dirname "$0")/pods.bash"
 
 # Two agents a pod: one with a keeper and a PMIx server that stand by, one without (port 7823).
 # sshd serves with the same Ed25519 key, and a floor is there.
@@ -44,7 +37,7 @@ make_bed() {
   bench_pods "$pods"
   local i
   for ((i = 0; i < pods; i++)); do
-    "$podbox" exec "train-$i" -d "$build/agent/musterd"
+    agent_in "train-$i"
     "$podbox" exec "train-$i" -d "$build/agent/musterd" --listen '[::]:7823' --no-standby
     "$podbox" exec "train-$i" -d "$build/tests/bench/floor" serve 7000
     sshd_in "train-$i"
@@ -108,14 +101,13 @@ standing_by() {
   fi | wc -l
 }
 
+all_warm() { [ "$(standing_by)" -ge $((others + pods)) ]; }
+
 # Until a PMIx server stands by in each pod, and nothing else runs. Seconds it took go to
 # `warm` when a launch was before.
 wait_until_warm() {
-  local start=$EPOCHREALTIME end=$((EPOCHSECONDS + 120))
-  until [ "$(standing_by)" -ge $((others + pods)) ]; do
-    [ $EPOCHSECONDS -lt $end ] || { echo "bench: the agents do not get warm" >&2; exit 1; }
-    sleep 0.02
-  done
+  local start=$EPOCHREALTIME
+  until_true all_warm
   [ -z "$1" ] || awk -v s="$start" -v e="$EPOCHREALTIME" 'BEGIN { printf "%.3f\n", e - s }' >>"$work/warm"
   sleep 0.3
 }

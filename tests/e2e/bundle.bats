@@ -51,6 +51,9 @@ teardown() { bed_teardown; }
   cd "$BATS_TEST_TMPDIR"
   "$install" n/
   run -0 n/bin/muster --version
+  n/libexec/muster/netcheck --help | grep -q 'could not run' # by its own loader and libraries
+  run -0 timeout 60 n/bin/muster check --local --check-command 'cpucheck --memory 8M --rounds 1 --deadline 50'
+  [[ $output == *' cpu '*' pass '* ]]
   "$install" --as /elsewhere "$dir"
   run -127 "$dir/bin/muster" --version
   run -0 unshare -m sh -c "mkdir -p /run/elsewhere && mount -t tmpfs none /run/elsewhere &&
@@ -66,4 +69,26 @@ teardown() { bed_teardown; }
   [[ "$output" == *"the programs have room for 1023" ]]
   run -125 "$install" /proc/m
   [[ "$output" == "muster-install: /proc/m: cannot be made: "* ]]
+}
+
+@test "the Containerfile's steps, in a Debian root: an image with /opt/muster alone, whose programs run there" {
+  need_root trixie
+  bundle_of bundle-move
+  local file=$MUSTER_SRCDIR/contrib/k8s/Containerfile make=$MUSTER_SRCDIR/tests/k8s/containerfile.py
+  local image=$BATS_TEST_TMPDIR/image user=65534:65534 program
+  run -0 "$make" "$file" "$MUSTER_BUILDDIR/bundle-move" "$roots/trixie" "$image"
+  [ "$output" = "$user" ]
+  [ "$(cd "$image" && find . -maxdepth 2)" = "$(printf '.\n./opt\n./opt/muster')" ]
+  for program in muster musterd muster-sidecar muster-install; do
+    # As a container has it: with /proc, where the loader learns its place.
+    run -0 unshare -m sh -ec 'mkdir -p "$1/proc"; mount -t proc none "$1/proc"; exec chroot --userspec="$2" "$1" "$3" --version' \
+      sh "$image" "$user" "/opt/muster/bin/$program"
+  done
+  # A step that fails, and one that is not known, are errors that name their line.
+  sed 's/--as/--at/' "$file" >"$BATS_TEST_TMPDIR/a"
+  run -1 "$make" "$BATS_TEST_TMPDIR/a" "$MUSTER_BUILDDIR/bundle-move" "$roots/trixie" "$image"
+  [[ "$output" == *"a:8: RUN "*'exit status 125'* ]]
+  sed 's/^RUN.*/RUN muster-install/' "$file" >"$BATS_TEST_TMPDIR/b"
+  run -1 "$make" "$BATS_TEST_TMPDIR/b" "$MUSTER_BUILDDIR/bundle-move" "$roots/trixie" "$image"
+  [[ "$output" == *"b:8: RUN muster-install: "* ]]
 }

@@ -37,15 +37,16 @@ rank_pid() { pids_of "$1" 'tests/mpi/hang$' 'muster run' | head -1; }
   ends_within "$bound" "$launcher_job"
   [ "$code" = 137 ]
   [ "$(grep -c '^muster: rank [45] on train-2.*signal 9 (SIGKILL)' "$out")" = 1 ]
-  wait_for 1 nothing_left 4
+  wait_for "$(bound_s 1)" nothing_left 4
 }
 
 @test "of an agent: exit 125, the member and its ranks are named" {
+  wait_for 20 has_read train-1
   kill -KILL "$(pids_of train-1 'musterd$' | head -1)"
   ends_within "$bound" "$launcher_job"
   [ "$code" = 125 ]
   grep -q '^muster: member train-1.*ranks 2-3' "$out"
-  wait_for 1 nothing_left 4
+  wait_for "$(bound_s 1)" nothing_left 4
 }
 
 @test "of a keeper: exit 125, the member is named" {
@@ -53,7 +54,7 @@ rank_pid() { pids_of "$1" 'tests/mpi/hang$' 'muster run' | head -1; }
   ends_within "$bound" "$launcher_job"
   [ "$code" = 125 ]
   grep -q '^muster: member train-3.*keeper' "$out"
-  wait_for 1 nothing_left 4
+  wait_for "$(bound_s 1)" nothing_left 4
 }
 
 @test "of a PMIx server: the job ends and says so" {
@@ -61,15 +62,16 @@ rank_pid() { pids_of "$1" 'tests/mpi/hang$' 'muster run' | head -1; }
   ends_within "$bound" "$launcher_job"
   [ "$code" = 125 ]
   grep -q '^muster: member train-3.*PMIx server' "$out"
-  wait_for 1 nothing_left 4
+  wait_for "$(bound_s 1)" nothing_left 4
 }
 
 @test "of a pod's pid 1: exit 125, the member is named" {
+  wait_for 20 has_read train-2
   "$podbox" kill train-2
   ends_within "$bound" "$launcher_job"
   [ "$code" = 125 ]
   grep -q '^muster: member train-2.*ranks 4-5' "$out"
-  wait_for 1 nothing_left 4
+  wait_for "$(bound_s 1)" nothing_left 4
 }
 
 @test "of the launcher: agents stop the ranks after the orphan grace" {

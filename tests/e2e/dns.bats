@@ -208,6 +208,33 @@ job_says() {
 
 ups() { [ "$(grep -cx up "$BATS_TEST_TMPDIR/out")" = "$1" ]; }
 
+# A Deployment's pods: Kubernetes makes a name of each one's address, and the next pod has another one.
+nameless() { sed 's/\(.*\)/pods.\1=\1/; :a; s/^\([^=]*\)\./\1-/; t a; s/^pods-/pods./' <<<"$1"; }
+
+@test "pods that have no names of their own: one that was about to go is not waited for, one is replaced" {
+  agents_up 3
+  faultdns_start ttl=1
+  local i old pods=(pods.train-{0,1,2}=)
+  for i in 0 1 2; do pods+=("$(nameless "$(pb ip "train-$i")")"); done
+  faultdns_set "${pods[@]}" pods.0-ghost=10.77.255.254
+  out=$BATS_TEST_TMPDIR/out
+  # shellcheck disable=SC2016  # the ranks' shell expands it
+  lead timeout 90 "$muster" run --on-failure restart --healthy 0 --grace 1 --orphan-grace 1 --link-grace 1 --dns train \
+    --members 3 --slots 1 --pmi none --events /tmp/events bash -c 'echo "attempt $MUSTER_ATTEMPT on $(hostname)"
+      [ "$MUSTER_ATTEMPT" = 2 ] || exec sleep 1000' >"$out" 2>&1 3>&- &
+  job=$!
+  wait_for 20 eval '[ "$(lead grep -c "\"attached\"" /tmp/events)" = 2 ]'
+  faultdns_set pods.0-ghost=
+  wait_for 30 eval '[ "$(grep -c "attempt 1 on" "$out")" = 3 ]'
+  old=$(nameless "$(pb ip train-1)")
+  "$podbox" replace train-1
+  "$podbox" exec train-1 -d "$musterd"
+  faultdns_set "${old%=*}=" "$(nameless "$(pb ip train-1)")"
+  ends_within 60 "$job"
+  [ "$code" = 0 ]
+  [ "$(grep -c 'attempt 2 on train-[012]$' "$out")" = 3 ]
+}
+
 @test "a Service hides a pod that is not ready: while its agent answers it stays, also over a restart" {
   pods_up 3
   addresses=("$(pb ip train-0)" "$(pb ip train-1)" "$(pb ip train-2)")

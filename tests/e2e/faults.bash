@@ -13,7 +13,7 @@ load ../soak/faults
 # faults_setup, faults_teardown: of each test.
 faults_setup() {
   bed_setup
-  work=$BATS_TEST_TMPDIR bound=60 pause_ms=20
+  work=$BATS_TEST_TMPDIR bound=60 pause_ms=50
   beds=$PODBOX_BED logs=$work
 }
 
@@ -138,6 +138,7 @@ attached() { told '"event": *"attached"' | grep -q "\"train-$1.train\""; }
 
 # kill_agent POSITION: and the launcher has heard of it.
 kill_agent() {
+  wait_for 20 has_read "${pod_of[$1]}"
   kill_all "$(agent_pid "${pod_of[$1]}")"
   wait_for 20 lost "$1"
 }
@@ -250,6 +251,51 @@ fault_in_claim() {
   agent_back "$1"
 }
 
+# hold_inspect FIRST HELD: FIRST's rank is killed, and all are inspected, as long as HELD's check waits.
+hold_inspect() {
+  : >"$ckpt/check.hold.train-$2.train"
+  fault_rank "$1"
+  wait_for 20 state_is inspect
+  wait_for 20 check_runs "$2"
+}
+
+check_runs() { [ "$(checks_at "$1" | wc -l)" = 1 ]; }
+checks_at() { pids_of "${pod_of[$1]}" "sh $ckpt/check"; }
+go_on() { rm "$ckpt/check.hold.train-$1.train"; }
+
+# fault_in_inspect_agent FIRST AGENT HELD
+fault_in_inspect_agent() {
+  hold_inspect "$1" "$3"
+  kill_agent "$2"
+  in_state inspect "$2"
+  agent_back "$2"
+  wait_for 20 attached "$2"
+  go_on "$3"
+}
+
+# fault_in_inspect_pod FIRST POD HELD
+fault_in_inspect_pod() {
+  hold_inspect "$1" "$3"
+  "$podbox" kill "${pod_of[$2]}"
+  wait_for 20 lost "$2"
+  in_state inspect "$2"
+  renew "$2"
+  go_on "$3"
+}
+
+# The next launcher inspects anew; the check of the one before ends. fault_in_inspect_launcher FIRST HELD
+fault_in_inspect_launcher() {
+  local old
+  hold_inspect "$1" "$2"
+  old=$(checks_at "$2")
+  fault_relaunch
+  wait_for 30 told '"to": *"claim"'
+  wait_for 30 state_is inspect
+  wait_for 20 check_runs "$2"
+  [ "$(checks_at "$2")" != "$old" ]
+  go_on "$2"
+}
+
 # ---- pods ------------------------------------------------------------------------------
 
 # One pod's replacement is Pending, and of another one that is there DNS has the old address; no
@@ -305,41 +351,10 @@ fault_stuck() {
   faultdns_set "pods.train-$1=$("$podbox" ip "${pod_of[$1]}")"
 }
 
-# The dead pod's address is that of another job's pod, whose agent has the same key: nobody takes it for
-# the one that died, and its rank stays.
-fault_other_job() {
-  local old=${pod_of[$1]} address other rank
-  address=$("$podbox" ip "$old")
-  "$podbox" unready "$old"
-  "$podbox" replace "$old" --same-address
-  nsenter -t "$("$podbox" pid "$old")" -u hostname other-0
-  start_agent "$old"
-  "$podbox" exec "$launchers_pod" timeout 100 "$muster" run --host "$address:1" --pmi none --grace 1 \
-    bash -c 'exec -a rank-other sleep 1000' >"$work/other" 2>&1 3>&- &
-  other=$!
-  wait_for 20 eval "rank=\$(pids_of $old 'rank-other 1000\$') && [ -n \"\$rank\" ]"
-  rank=$(pids_of "$old" 'rank-other 1000$')
-  wait_for 30 waits_for "$1" "is another pod's now: the agent there is that of host 'other-0'"
-  stand_in_at "$1"
-  wait_for "$bound" runs "$before"
-  [ -z "$(rank_pids "$old")" ]
-  [ "$(pids_of "$old" 'rank-other 1000$')" = "$rank" ]
-  kill -TERM "$(pids_of "$launchers_pod" '^[0-9]+ [^ ]*launcher/muster run --host ')"
-  ends_within 20 "$other"
-  "$podbox" replace "$old"
-  start_agent "$old"
-}
-
 # all_ranks: pids, by position.
 all_ranks() {
   local pod
   for pod in "${pod_of[@]}"; do rank_pids "$pod"; done
-}
-
-# waits_for POSITION WHY: so says the launcher, asked through another position's pod.
-waits_for() {
-  "$podbox" exec "${pod_of[($1 + 1) % positions]}" timeout 10 "$muster" status |
-    grep -qE "^waiting .*train-$1\.train.*$2"
 }
 
 # last_log POD: of the agent that began last.

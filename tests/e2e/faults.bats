@@ -50,8 +50,34 @@ second_failures() {
   strike 1 in_claim $second $held
 }
 
+# Those that hold a phase are silent meanwhile, and must not be lost for that: 10 s, and not 4 as else.
+patience() { job_options=(--link-grace 10 --orphan-grace 11); }
+
 @test "an agent is killed in each phase of a restart, and of the next launcher" {
+  prepare=patience
   in_a_tree second_failures
+}
+
+# A restart of all, whose second failure comes while members are inspected. (In the tree 4 and 5 are
+# below 1, whose rank fails first.)
+inspections_go() {
+  local last=$((positions - 1))
+  strike 1 in_inspect_agent 1 $((positions / 2)) $last
+  strike 1 in_inspect_pod 1 $((positions * 5 / 8)) $last
+  strike 1 in_inspect_launcher 1 $last
+}
+
+with_checks() {
+  sources=(--pods "train-[0-$((positions - 1))].train" --check on-failure,replacement
+    --check-command "sh $ckpt/check" --check-timeout 60)
+  # shellcheck disable=SC2016  # the check expands it
+  echo 'while [ -e "$0.hold.$MUSTER_MEMBER" ]; do sleep 0.05; done
+    echo "{\"check\": \"held\", \"verdict\": \"pass\"}"' >"$ckpt/check"
+}
+
+@test "an agent, a pod, the launcher go while members are inspected" {
+  prepare=with_checks
+  in_a_tree inspections_go
 }
 
 pods_go() {
@@ -64,7 +90,11 @@ pods_go() {
   strike 1 pending_and_stale 1 $((positions - 2))
 }
 
+# Longer than anything is Pending.
+a_minute_and_more() { job_options=(--replace-timeout 180); }
+
 @test "pods replaced, 6 of 8 at once; a replacement is Pending, and DNS has another one's old address" {
+  prepare=a_minute_and_more
   in_a_tree pods_go 8
 }
 
@@ -76,7 +106,7 @@ links_go() {
   fi
   strike 1 vanish 2 # for good: a replacement comes
   strike 1 other_key 2
-  strike 1 other_job 3
+  strike 1 reuse_job 3
 }
 
 @test "links reset, cut, cut for good; a dead pod's address is another group's, another job's" {

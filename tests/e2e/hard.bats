@@ -37,11 +37,6 @@ job() { timeout -k 2 20 "$muster" run --pmi none "$@"; }
   exec 7>&-
 }
 
-# Non-blocking, so that it fails when nothing more fits.
-pipe_is_full() {
-  ! timeout 5 dd if=/dev/zero of="$1" bs=1 count=1 oflag=nonblock 2>/dev/null
-}
-
 @test "in the background of a terminal with tostop it goes on" {
   cat >script.sh <<SCRIPT
 stty tostop

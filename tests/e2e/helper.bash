@@ -24,9 +24,11 @@ pb() {
     timeout --foreground -k 5 "${PB_LIMIT:-30}" "$PODBOX" "$@"
 }
 
-# wait_for SECONDS CMD...: until the command succeeds; fails when the time is over.
+# wait_for SECONDS CMD...: until the command succeeds; fails when the time is over. Without bats' trap before
+# each simple command of CMD (set -T), which takes a millisecond: here, and in other helpers that loop.
 wait_for() {
-    local end=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000))
+    local - end=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000))
+    set +T
     shift
     until "$@" >/dev/null 2>&1; do
         if ((${EPOCHREALTIME/[.,]/} > end)); then
@@ -35,6 +37,14 @@ wait_for() {
         fi
         sleep 0.03
     done
+}
+
+# pipe_is_full FIFO, which somebody holds open. Asked, not tried: a byte that does fit may come amid a
+# line of the writer's.
+pipe_is_full() {
+    timeout 5 python3 -c 'import os, select, sys
+fd = os.open(sys.argv[1], os.O_WRONLY | os.O_NONBLOCK)
+sys.exit(len(select.select([], [fd], [], 0)[1]))' "$1"
 }
 
 # Why no bed can be made here; empty: it can.
@@ -76,7 +86,7 @@ bed_traces() {
         grep -v -e grep -e '^Z'
     ip -br link | awk '{print $1}'
     ip netns list
-    grep -v "podbox/t" /proc/self/mounts
+    grep -v -e "podbox/t" -e "/bats-run-" /proc/self/mounts # of others' tests
 }
 
 # Does the pod reach an address? A closed port answers at once, a lost packet never.

@@ -6,7 +6,8 @@ bats_require_minimum_version 1.5.0
 
 setup() {
     cd "${MUSTER_SRCDIR:-$BATS_TEST_DIRNAME/../..}" || return
-    production=(common hostfile wire agent launcher sidecar)
+    production=(common hostfile wire agent launcher sidecar kernels/*/)
+    production=("${production[@]%/}")
 }
 
 # may_use FOLDER USED...: sources of a folder include only those folders and themselves.
@@ -24,6 +25,13 @@ may_use() {
     may_use agent common hostfile wire sidecar
     may_use launcher common hostfile wire
     may_use sidecar common hostfile
+    may_use kernels common
+    may_use kernels/compute common
+    may_use kernels/nccl common
+    may_use kernels/comm common kernels/nccl
+    may_use kernels/model common
+    may_use kernels/train common kernels/compute kernels/comm kernels/model
+    may_use kernels/infer common kernels/compute kernels/comm kernels/model
 }
 
 # one_home HEADER HOME: both as patterns.
@@ -37,9 +45,10 @@ one_home() {
 @test "each foreign library has one home" {
     one_home 'libssh/' 'wire/link|wire/keyring'
     one_home 'ares' 'hostfile/dns'
-    one_home 'event2/(http|listener|bufferevent|buffer)' 'common/httpd'
+    one_home 'event2/(http|listener|bufferevent|buffer)' 'common/(httpd|listener)|kernels/infer/(fetch|http|kvserve|prefill)\.c'
     one_home 'pmix' 'agent/pmix'
-    one_home 'jansson' 'launcher/|hostfile/roll|common/jsonpack'
+    one_home 'jansson' 'launcher/|hostfile/roll|common/jsonpack|kernels/infer/(generate|openai|rolefile)\.c'
+    one_home 'mpi' 'kernels/comm/mpi'
 }
 
 @test "JSON comes out of jsonpack alone: a text that is no UTF-8 loses nothing" {
@@ -71,15 +80,8 @@ sizes_of() {
 }
 
 @test "every source begins with one line that says what it is for" {
-    local dir file first bad=0
-    for dir in "${production[@]}" tests/unit tests/podbox tests/mpi; do
-        for file in "$dir"/*.[ch]; do
-            [ -e "$file" ] || continue
-            read -r first <"$file"
-            [[ $first == "// "* ]] || { echo "$file: $first"; bad=1; }
-        done
-    done
-    [ "$bad" = 0 ]
+    find "${production[@]}" tests/unit tests/podbox tests/mpi -maxdepth 1 -name '*.[ch]' -print0 |
+        xargs -0 awk 'FNR == 1 && !/^\/\/ / { print FILENAME ": " $0; bad = 1 } END { exit bad }'
 }
 
 no_variables_in() {
@@ -91,15 +93,16 @@ no_variables_in() {
 }
 
 @test "every header has a guard named after its path" {
-    local dir file guard bad=0
-    for dir in "${production[@]}"; do
-        for file in "$dir"/*.h; do
-            [ -e "$file" ] || continue
-            guard=MUSTER_$(tr 'a-z/.' 'A-Z__' <<<"$file")
-            grep -q "^#define $guard\$" "$file" || { echo "$file: $guard"; bad=1; }
-        done
-    done
-    [ "$bad" = 0 ]
+    find "${production[@]}" -maxdepth 1 -name '*.h' -print0 | xargs -0 awk '
+        /^#define MUSTER_/ { defined[FILENAME, $0] = 1 }
+        END {
+            for (i = 1; i < ARGC; i++) {
+                guard = "MUSTER_" toupper(ARGV[i])
+                gsub(/[\/.]/, "_", guard)
+                if (!((ARGV[i], "#define " guard) in defined)) { print ARGV[i] ": " guard; bad = 1 }
+            }
+            exit bad
+        }'
 }
 
 # manual_names PAGE SOURCE...: every long option of these sources stands in the page.
@@ -113,18 +116,60 @@ manual_names() {
 }
 
 @test "manual pages name every option" {
-    manual_names man/muster-run.1.scd launcher/opts.c launcher/apps_opts.c launcher/roles_opts.c hostfile/source_opts.c launcher/foreign_opts.c
+    manual_names man/muster-run.1.scd launcher/opts.c launcher/apps_opts.c launcher/roles_opts.c launcher/check_opts.c hostfile/source_opts.c launcher/foreign_opts.c
     manual_names man/musterd.8.scd agent/opts.c sidecar/write_opts.c
     local command
     for command in $(sed -nE 's/^    \{"([a-z]+)", cmd_.*/\1/p' launcher/main.c); do
         grep -qx "\*$command\*" man/muster.1.scd || { echo "man/muster.1.scd: $command"; false; }
     done
     manual_names man/muster-roll.1.scd launcher/cmd_roll.c
+    manual_names man/muster-check.1.scd launcher/cmd_check.c launcher/check_opts.c
     manual_names man/muster-hostfile.1.scd launcher/cmd_hostfile.c
     manual_names man/muster-replace.1.scd launcher/cmd_replace.c
     manual_names man/muster-replace.1.scd launcher/ask_opts.c
     manual_names man/muster-status.1.scd launcher/cmd_status.c launcher/cmd_drain.c launcher/ask_opts.c
+    manual_names man/muster-checks.7.scd kernels/check/*_main.c kernels/check/check_opts.c
+    manual_names man/muster-train.1.scd kernels/train/opts.c
     manual_names man/muster-sidecar.8.scd sidecar/opts.c sidecar/write_opts.c hostfile/source_opts.c
+    manual_names man/muster-infer.1.scd kernels/infer/opts.c
+}
+
+@test "the manual page of the checks has every threshold" {
+    local name value bad=0
+    while read -r name value; do
+        grep -A 1 "^|  $name\$" man/muster-checks.7.scd | grep -qx ":  $value" || { echo "$name $value"; bad=1; }
+    done < <(grep -E '^[a-z]' kernels/check/thresholds)
+    [ "$(grep -cE '^[a-z]' kernels/check/thresholds)" -ge 12 ]
+    [ "$bad" = 0 ]
+}
+
+@test "the manual page names every event of --events, and each of its fields" {
+    python3 - launcher/*.c <<'END'
+import re, sys
+
+# What the code writes: the words in front of jsonpack() are names, those behind its format fields.
+written = {}
+def words(code): return re.findall(r'"([a-z0-9_-]+)"', code)
+def fields(code): return words(code.split("jsonpack(", 1)[1])
+for path in sys.argv[1:]:
+    for call in re.findall(r"\bevents_write\(\s*[^;]*;", open(path).read()):
+        names, packed = call.split("jsonpack(")[0], "jsonpack(" in call
+        for name in words(names):
+            written[name] = fields(call) if packed else fields(open("launcher/source_json.c").read())
+
+# What the page says: "*name*, *name*", and below it text with "_field_".
+section = open("man/muster-run.1.scd").read().split("\n# EVENTS\n")[1].split("\n# ")[0]
+told = {}
+for head, text in re.findall(r"^(\*.*\*)\n((?:\t.*\n)+)", section, re.M):
+    for name in re.findall(r"\*([a-z_-]+)\*", head):
+        told[name] = set(re.findall(r"\b_([a-z0-9]+)_\b", text))
+
+assert len(written) > 20, written
+missing = [f"{n}: {f}" for n, of in written.items() for f in of if f not in told.get(n, ())]
+missing += [f"{n}: not in the page" for n in written if n not in told]
+missing += [f"{n}: no such event" for n in told if n not in written]
+sys.exit("\n".join(missing) or 0)
+END
 }
 
 # case_rows: "ID FILE NOTE..." of each row of tests/CASES.md; FILE is - where there is none.

@@ -1,5 +1,5 @@
 # The manifests of contrib/k8s: rendered, validated, and run on emulated pods. Load after
-# helper.bash and muster.bash.
+# helper.bash, muster.bash and venv.bash.
 # shellcheck disable=SC2034,SC2154  # set for, and by, those that load this
 
 k8s=$MUSTER_BUILDDIR/k8s
@@ -20,19 +20,7 @@ k8s_need_renderer() {
 }
 
 # k8s_make: the validators from PyPI, once; says why it cannot.
-k8s_make() {
-  [ ! -e "$k8s/ready-$validate_version" ] || return 0
-  mkdir -p "$k8s"
-  (
-    set -e
-    /usr/bin/python3 -m venv --clear "$k8s/venv"
-    "$k8s/venv/bin/pip" install -q "kubernetes-validate==$validate_version" jsonschema PyYAML
-    touch "$k8s/ready-$validate_version"
-  ) >"$k8s/make.log" 2>&1 || {
-    echo "kubernetes-validate could not be fetched ($k8s/make.log): $(tail -1 "$k8s/make.log")"
-    return 1
-  }
-}
+k8s_make() { venv_make k8s "kubernetes-validate==$validate_version" jsonschema PyYAML; }
 
 # overlay_names: every folder of contrib/k8s that a user can apply.
 overlay_names() {
@@ -61,9 +49,7 @@ k8s_bed() {
   rm -f "$k8s/missing"
   # Beside the bundle of other tests, and made anew: it is a copy of what was built.
   "$MUSTER_SRCDIR/contrib/bundle/bundle" "$MUSTER_BUILDDIR" "$k8s/bundle"
-  rm -rf "$k8s/image"
-  mkdir -p "$k8s/image/opt"
-  "$k8s/bundle/bin/muster-install" --as /opt/muster "$k8s/image/opt/muster" # the Containerfile's RUN
+  "$MUSTER_SRCDIR/tests/k8s/containerfile.py" "$overlays/Containerfile" "$k8s/bundle" / "$k8s/image" >"$k8s/user"
 }
 
 # k8s_mine OVERLAY SED-EXPRESSION...: sets manifest: an overlay as a user changes it, rendered; and logs.
@@ -80,15 +66,28 @@ k8s_mine() {
   render "$BATS_TEST_TMPDIR/mine/$overlay" "$manifest"
 }
 
-# k8s_run POD/CONTAINER [ARG...]: $manifest on emulated pods, until that container ends, whose exit
-# code is this one's. Logs: $logs/POD.CONTAINER.log.
-k8s_run() {
+# k8s_command POD/CONTAINER [ARG...]: sets k8s_words: what runs $manifest on emulated pods, until that
+# container ends, whose exit code is its own. Logs: $logs/POD.CONTAINER.log.
+k8s_command() {
   local mine="/,entrypoint=/usr/bin/env,bind=$MUSTER_BUILDDIR,bind=$MUSTER_SRCDIR/tests/k8s"
-  timeout 100 "$k8s_python" "$MUSTER_SRCDIR/tests/k8s/translate/translate.py" run --podbox "$PODBOX" \
-    --bed "$PODBOX_BED" --logs "$logs" --image "registry.example.com/muster=$k8s/image,user=65534" \
+  k8s_words=(timeout 100 "$k8s_python" "$MUSTER_SRCDIR/tests/k8s/translate/translate.py" run --podbox "$PODBOX" \
+    --bed "$PODBOX_BED" --logs "$logs" --image "registry.example.com/muster=$k8s/image,user=$(cut -d: -f1 "$k8s/user")" \
     --image "registry.example.com/train=$mine" --image "docker.io/vllm/vllm-openai=$mine" \
     --image "docker.io/lmsysorg/sglang=$mine" \
-    --secret "muster-key=$BATS_TEST_TMPDIR/key" --until "$1" "${@:2}" "$manifest"
+    --image "docker.io/library/python=$mine" \
+    --secret "muster-key=$BATS_TEST_TMPDIR/key" --until "$1" "${@:2}" "$manifest")
+}
+
+k8s_run() {
+  k8s_command "$@"
+  "${k8s_words[@]}"
+}
+
+# k8s_start POD/CONTAINER: the same in the background. Sets run_job, which ends all of it when it is told SIGTERM.
+k8s_start() {
+  k8s_command "$@"
+  "${k8s_words[@]}" >"$BATS_TEST_TMPDIR/events" 2>&1 3>&- &
+  run_job=$!
 }
 
 # k8s_order WORD...: a controller's move in the bed of a k8s_run.

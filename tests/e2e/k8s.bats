@@ -3,6 +3,7 @@
 
 setup_file() {
   load helper
+  load venv
   load k8s
   local name
   k8s_need_renderer
@@ -13,6 +14,7 @@ setup_file() {
 
 setup() {
   load helper
+  load venv
   load k8s
   k8s_need_renderer
   rendered=$BATS_FILE_TMPDIR
@@ -36,23 +38,46 @@ validate() { timeout 200 "$k8s_python" "$MUSTER_SRCDIR/tests/k8s/validate.py" "$
 
 @test "images are named in kustomizations alone: none is left over" {
   local name
-  [ "$(overlay_names | wc -l)" -ge 9 ]
+  [ "$(overlay_names | wc -l)" -ge 10 ]
   for name in $(overlay_names); do
-    run ! grep -E '^ *(- )?image: (muster|app)(:|$)' "$rendered/$name.yaml"
+    run ! grep -E '^ *(- )?image: [^/]*$' "$rendered/$name.yaml"
   done
 }
 
-@test "the README's own kustomization changes both images, in every overlay" {
-  local name
+@test "the README's own kustomization changes the images, in every overlay" {
+  local name n=0
   cp -r "$overlays" "$BATS_TEST_TMPDIR/k8s"
   mkdir "$BATS_TEST_TMPDIR/k8s/mine"
-  for name in indexed-job statefulset-configmap lws-training mpijob; do
+  for name in $(overlay_names); do
+    grep -q 'image:' "$rendered/$name.yaml" || continue # base has no pods
+    n=$((n + 1))
     sed -n '/^   # mine/,/^   ```/p' "$overlays/README.md" | sed -e '/```/d' -e "s/indexed-job/$name/" \
       -e 's/^   //' >"$BATS_TEST_TMPDIR/k8s/mine/kustomization.yaml"
     run -0 render "$BATS_TEST_TMPDIR/k8s/mine"
-    [[ "$output" == *'image: my.registry/muster:0.1.0'* && "$output" == *'image: my.registry/my-train:v7'* ]]
-    [[ "$output" != *registry.example.com* ]]
+    [[ "$output" == *'image: my.registry/muster:0.1.0'* && "$output" != *registry.example.com* ]]
+    grep -q registry.example.com/train "$rendered/$name.yaml" || continue # a server's image
+    [[ "$output" == *'image: my.registry/my-train:v7'* ]]
   done
+  [ "$n" -ge 9 ]
+}
+
+# readme_patch N OVERLAY: with the N-th patch of the README.
+readme_patch() {
+  local dir=$BATS_TEST_TMPDIR/patch-$1
+  mkdir "$dir"
+  printf 'kind: Kustomization\nresources: [%s]\n' "$(realpath --relative-to="$dir" "$overlays/$2")" >"$dir/kustomization.yaml"
+  awk -v n="$1" '/^   patches:/ { at++ } /```/ { on = 0 } /^   patches:/ && at == n { on = 1 } on { print substr($0, 4) }' \
+    "$overlays/README.md" >>"$dir/kustomization.yaml"
+  render "$dir"
+}
+
+@test "the README's patches: a server's model; a training program's arguments and the volume of its checkpoints" {
+  run -0 readme_patch 1 lws-vllm
+  [[ "$output" == *'value: Qwen/Qwen3-32B'* ]]
+  run -0 readme_patch 2 lws-training
+  [[ "$output" == *$'- python3\n'*$'- /app/pretrain.py\n'*$'- --checkpoints=/ckpt\n'* ]]
+  [ "$(grep -c 'claimName: ckpt' <<<"$output")" = 2 ]
+  [ "$(grep -c 'mountPath: /ckpt' <<<"$output")" = 2 ]
 }
 
 # shown MANIFEST EXPRESSION: of what the translator makes of it, as `m`.
@@ -84,6 +109,9 @@ shown() {
   render "$BATS_TEST_TMPDIR/rdma-sts" "$rendered/statefulset-rdma.yaml"
   [ "$(grep -c 'rdma/hca: 1' "$rendered/lws-training-rdma.yaml")" = 2 ]
   [ "$(grep -c 'rdma/hca: 1' "$rendered/statefulset-rdma.yaml")" = 1 ]
+  with_component metrics jobset "$BATS_TEST_TMPDIR/metrics"
+  render "$BATS_TEST_TMPDIR/metrics" "$rendered/jobset-metrics.yaml"
+  grep -q 'name: muster-metrics' "$rendered/jobset-metrics.yaml"
   validate "$rendered"/*.yaml "$overlays"/rbac*.yaml
 }
 

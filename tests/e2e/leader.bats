@@ -5,38 +5,17 @@
 setup() {
   load helper
   load muster
-  bed_setup
-  out=$BATS_TEST_TMPDIR/out
+  load jobs
+  jobs_setup
+  job_options=(--job train/7 --on-failure restart --healthy 0 --grace 1 --orphan-grace 3 --link-grace 1)
 }
 
-teardown() {
-  [ -n "${BATS_TEST_COMPLETED:-}" ] || {
-    tail -n 40 "$BATS_TEST_TMPDIR"/out*
-    lead tail -n 30 /tmp/events
-  } || true
-  bed_teardown
-}
+teardown() { jobs_teardown; }
 
-# Ranks hang in MPI until attempt $1, which checks its sums.
-ranks_until() {
-  echo "if [ \$MUSTER_ATTEMPT -lt $1 ]; then exec $mpi/hang; else exec $mpi/allreduce; fi"
-}
-
-# agents_but_leader N: pods with agents in all but train-0.
-agents_but_leader() {
-  local i
-  pods_up "$1"
-  for ((i = 1; i < $1; i++)); do "$podbox" exec "train-$i" -d "$musterd"; done
-}
-
-launcher_pid() { pids_of "$1" "^[0-9]+ [^ ]*muster run" | head -1; }
-rank_pid() { pids_of "$1" 'tests/mpi/hang$' 'muster run' | head -1; }
-
-@test "musterd --lead: the launcher is killed, the ranks start once more, its code is musterd's" {
-  agents_but_leader 4
-  lead timeout 90 "$musterd" --lead -- "$muster" run --pods 'train-[0-3].train' --slots 1 \
-    --events /tmp/events bash -c "$(ranks_until 2)" >"$out" 2>&1 3>&- &
-  job=$!
+@test "musterd --lead: the launcher is killed, the ranks start once more, its code is musterd's; --rerun counts once" {
+  pods_but_leader 4
+  job_options=(--pods 'train-[0-3].train' --slots 1 --events /tmp/events)
+  lead_job "$out" --rerun bash -c "$(ranks_until 2)"
   wait_for 60 ranks_running 4
   kill -KILL "$(launcher_pid train-0)"
   ends_within 60 "$job"
@@ -48,15 +27,6 @@ rank_pid() { pids_of "$1" 'tests/mpi/hang$' 'muster run' | head -1; }
   wait_for 5 nothing_left 4
 }
 
-# run_job POD OUT RUN-OPTIONS... COMMAND...: in the background; sets job.
-run_job() {
-  local pod=$1 to=$2
-  shift 2
-  "$podbox" exec "$pod" timeout 100 "$muster" run --job train/7 --on-failure restart --healthy 0 \
-    --grace 1 --orphan-grace 3 --link-grace 1 "$@" >"$to" 2>&1 3>&- &
-  job=$!
-}
-
 # thaws RUN-OPTION...: a frozen launcher beside the one that has taken over.
 thaws() {
   agents_up 4
@@ -66,8 +36,7 @@ thaws() {
   wait_for 60 ranks_running 4
   frozen=$(launcher_pid train-0)
   kill -STOP "$frozen"
-  out=$BATS_TEST_TMPDIR/out.second
-  run_job train-1 "$out" --pods 'train-[0-3].train' --slots 1 "$@" bash -c "$(ranks_until 3)"
+  run_job train-1 "$out.second" --pods 'train-[0-3].train' --slots 1 "$@" bash -c "$(ranks_until 3)"
   wait_for 60 ranks_running 4
   grep -q 'attempt 2 begins' "$out"
   before=$(for i in 0 1 2 3; do rank_pid "train-$i"; done)
@@ -115,9 +84,8 @@ thaws() {
   [ "$status" = 7 ]
   [[ $output == *'job bad is done: it ended with exit code 7 at attempt 1: rank '*' on train-'*'--rerun'* ]]
 
-  lead timeout 60 "$muster" run --job cut --pods 'train-[0-1].train' --slots 1 --pmi none --grace 1 \
-    --events /tmp/events --output /tmp/o sh -c 'echo first; exec sleep 1000' >"$out" 2>&1 3>&- &
-  job=$!
+  job_options=(--job cut --pods 'train-[0-1].train' --slots 1 --pmi none --grace 1)
+  run_job train-0 "$out" --events /tmp/events --output /tmp/o sh -c 'echo first; exec sleep 1000'
   wait_for 20 lead grep -q first /tmp/o/rank.1.out
   kill -TERM "$(launcher_pid train-0)"
   ends_within 20 "$job"
@@ -125,6 +93,25 @@ thaws() {
   again cut --output /tmp/o sh -c 'echo "rank $RANK attempt $MUSTER_ATTEMPT"'
   [ "$status" = 0 ]
   [ "$(lead cat /tmp/o/rank.1.out)" = $'first\nrank 1 attempt 2' ]
+}
+
+@test "a job's agents know the last term that there is: no launcher claims it, and the text says what helps" {
+  agents_up 2
+  claim() { lead timeout 20 "$MUSTER_BUILDDIR/tests/e2e/claimant" /etc/muster/ssh "$("$podbox" ip "train-$1")" full "$2" | grep -qx "$3"; }
+  run_it() { run lead timeout 60 "$muster" run --job full --pods 'train-[0-1].train' --slots 1 --pmi none "$@" echo began; }
+  wait_for 10 claim 1 4294967294 granted # once its agent listens
+  claim 1 4294967293 denied
+  run_it
+  [ "$status" = 125 ]
+  [[ $output == "muster: job full cannot be claimed: its agents know term 4294967294, the last one that there is; start its agents anew"* ]]
+  run_it --rerun --adopt
+  [ "$status" = 125 ]
+  [[ $output != *began* ]]
+  kill -KILL "$(agent_pid train-1)"
+  agents train-1
+  run_it
+  [ "$status" = 0 ]
+  [ "$output" = $'began\nbegan' ]
 }
 
 # halves RUN-OPTION...: no twin without --adopt, and the first launcher stands down.
@@ -140,8 +127,7 @@ halves() {
     bash -c "$(ranks_until 9)"
   [ "$status" = 125 ]
   [[ $output == *'only 2 of the 4 positions that it had last are here, no majority: train-0'*'--adopt'* ]]
-  out=$BATS_TEST_TMPDIR/out.second
-  run_job train-2 "$out" --adopt --pods "$half" --slots 1 "$@" bash -c "$(ranks_until 3)"
+  run_job train-2 "$out.second" --adopt --pods "$half" --slots 1 "$@" bash -c "$(ranks_until 3)"
   wait_for 60 ranks_running 2
   for i in 0 1; do "$podbox" heal "train-$i"; done
   ends_within 30 "$first"
@@ -161,9 +147,9 @@ halves() {
 
 @test "two launchers begin the same job at once: one runs it, the other stands down" {
   agents_up 4
-  local i pids=() codes=()
+  local i pids=() codes=() first=$out
   for i in 0 1; do
-    run_job "train-$i" "$out.$i" --pods 'train-[0-3].train' --slots 1 --pmi none --fanout 2 \
+    run_job "train-$i" "$first.$i" --pods 'train-[0-3].train' --slots 1 --pmi none --fanout 2 \
       sh -c 'until [ -e /tmp/stop ]; do sleep 0.05; done; echo "done $RANK"'
     pids[i]=$job
   done
@@ -174,23 +160,18 @@ halves() {
     codes[i]=$code
   done
   [ "$(printf '%s\n' "${codes[@]}" | sort -n | xargs)" = '0 125' ]
-  [ "$(cat "$out".[01] | grep '^done' | sort | xargs)" = 'done 0 done 1 done 2 done 3' ]
-  [ "$(cat "$out".[01] | grep -c 'has taken job train/7 over.*stands down')" = 1 ]
+  [ "$(cat "$first".[01] | grep '^done' | sort | xargs)" = 'done 0 done 1 done 2 done 3' ]
+  [ "$(cat "$first".[01] | grep -c 'has taken job train/7 over.*stands down')" = 1 ]
 }
 
 @test "the leader's pod is replaced: its musterd --lead takes the job over" {
-  agents_but_leader 3
-  lead_run() {
-    lead timeout 90 "$musterd" --lead -- "$muster" run --pods 'train-[0-2].train' --slots 1 \
-      --events /tmp/events bash -c "$(ranks_until 2)" >"$1" 2>&1 3>&- &
-    job=$!
-  }
-  lead_run "$out"
+  pods_but_leader 3
+  job_options=(--pods 'train-[0-2].train' --slots 1 --events /tmp/events)
+  lead_job "$out" bash -c "$(ranks_until 2)"
   wait_for 60 ranks_running 3
   "$podbox" replace train-0
   wait "$job" || true
-  out=$BATS_TEST_TMPDIR/out.second
-  lead_run "$out"
+  lead_job "$out.second" bash -c "$(ranks_until 2)"
   ends_within 60 "$job"
   [ "$code" = 0 ]
   [ "$(grep -c '^allreduce of 3: .* right' "$out")" = 5 ]
@@ -198,18 +179,17 @@ halves() {
   grep -q 'ended well at attempt 2, after 1 restart' "$out"
   wait_for 5 nothing_left 3
   # Kubernetes starts the leader's container again: the others remember that it is done.
-  lead_run "$out"
+  lead_job "$out" bash -c "$(ranks_until 2)"
   ends_within 20 "$job"
   [ "$code" = 0 ]
   grep -q 'job train-0 is done: it ended with exit code 0 at attempt 2' "$out"
 }
 
 @test "musterd --lead gets SIGTERM: the ranks end with their grace, then it does" {
-  agents_but_leader 2
-  lead timeout 90 "$musterd" --lead -- "$muster" run --pods 'train-[0-1].train' --slots 1 --pmi none \
-    bash -c 'trap "echo saved; exit 0" TERM; echo "rank $RANK pid $$"; while :; do sleep 0.05; done' \
-    >"$out" 2>&1 3>&- &
-  job=$!
+  pods_but_leader 2
+  job_options=(--pods 'train-[0-1].train' --slots 1 --pmi none)
+  lead_job "$out" \
+    bash -c 'trap "echo saved; exit 0" TERM; echo "rank $RANK pid $$"; while :; do sleep 0.05; done'
   wait_for 20 ranks_running 2
   kill -TERM "$(pids_of train-0 'musterd --lead' timeout | head -1)"
   ends_within 20 "$job"

@@ -314,3 +314,22 @@ met() { [ "$(find "$shared" -name "met.$1.*" -size +0 | wc -l)" = "$2" ]; }
   met 2 4
   grep -qx '4 ranks, sum 10, local rank 0' "$shared/met.2.3"
 }
+
+@test "DeepSpeed on 4 pods: its ranks find each other by Muster's variables, and again after a pod's replacement" {
+  torch_setup
+  load venv
+  local why
+  why=$(deepspeed_make) || skip "$why"
+  cp "$BATS_TEST_DIRNAME/deepspeed_step.py" "$shared"
+  # Its image brings what it has compiled; here it looks for a compiler, and writes below HOME.
+  lead "${torch[@]}" --ppn 1 -x DS_ACCELERATOR=cpu "$MUSTER_BUILDDIR/deepspeed/venv/bin/python" "$shared/deepspeed_step.py" \
+    "$shared" >torch.out 2>&1 3>&- &
+  job=$!
+  wait_for 100 met 1 4
+  "$podbox" replace train-1
+  "$podbox" exec train-1 -d "$musterd"
+  ends_within 100 "$job"
+  [ "$code" = 0 ]
+  met 2 4
+  grep -qx '4 ranks, local 0, weight -0.5625' "$shared"/met.[12].[0-3] && [ "$(cat "$shared"/met.?.? | sort -u | wc -l)" = 1 ]
+}

@@ -120,7 +120,7 @@ matches() { [ "$(grep -c "$2" "$3")" = "$1" ]; }
   ends_within "$(bound_s 2)" "$launcher_job"
   [ "$code" = 137 ]
   [ "$(grep -c '^muster: rank [45] on train-2.*signal 9 (SIGKILL)' "$out")" = 1 ]
-  wait_for 1 nothing_left 4
+  wait_for "$(bound_s 1)" nothing_left 4
 }
 
 @test "kill -9 of a rank while its peers wait in MPI_Init ends the job at once" {

@@ -71,15 +71,22 @@ standing_by() {
 # pids_of POD PATTERN [BUT]: host pids of processes in the pod whose command matches PATTERN
 # and not BUT.
 pids_of() {
+  local -
+  set +T
   processes "$1" | awk -v p="$2" -v n="${3:-^$}" '$0 ~ p && $0 !~ n { print $1 }'
 }
 
 # all_stand_by N: two keepers in each of the pods, and a PMIx server.
 all_stand_by() {
   local i
-  for ((i = 0; i < $1; i++)); do
-    [ "$(standing_by "train-$i" | wc -l)" = 3 ] || return 1
-  done
+  for ((i = 0; i < $1; i++)); do stands_by "train-$i" || return 1; done
+}
+
+# stands_by POD: two keepers and a PMIx server. (A third keeper is one that becomes the server.)
+stands_by() {
+  local kinds
+  kinds=$(standing_by "$1" | sed 's,.*,/proc/&/comm,' | xargs -r cat 2>/dev/null | sort | paste -sd,)
+  [ "$kinds" = 'keeper (ready),keeper (ready),pmixd (ready)' ]
 }
 
 # job_processes N: what of a job (ranks, keepers, PMIx servers) is left on the pods; more kits
@@ -102,7 +109,18 @@ job_processes() {
   done
 }
 
-nothing_left() { [ -z "$(job_processes "$1")" ]; }
+nothing_left() {
+  local -
+  set +T
+  [ -z "$(job_processes "$1")" ]
+}
+
+# has_read POD: the agent there, all that came. One that is killed before resets its connections, as a
+# firewall may: nobody can tell that it has ended, and its peers wait for the link grace.
+has_read() {
+  nsenter -n -t "$("$podbox" pid "$1")" timeout 10 ss -Htn state established '( sport = :7822 or dport = :7822 )' |
+    awk '$1 > 0 { unread = 1 } END { exit unread }'
+}
 
 # ms: milliseconds of the monotonic clock.
 ms() { awk '{ printf "%d\n", $1 * 1000 }' /proc/uptime; }
@@ -139,4 +157,10 @@ ends_within() {
   wait "$2" || code=$?
 }
 
-gone() { ! kill -0 "$1" 2>/dev/null || [ "$(ps -o stat= -p "$1" | cut -c1)" = Z ]; }
+# gone PID: it has ended, be it waited for or not.
+gone() {
+  local stat
+  read -r stat 2>/dev/null <"/proc/$1/stat" || return 0
+  stat=${stat##*) }
+  [ "${stat%% *}" = Z ]
+}

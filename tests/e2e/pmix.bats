@@ -41,6 +41,21 @@ teardown() { bed_teardown; }
   wait_for 5 nothing_left 3
 }
 
+@test "MPI_Comm_spawn: no rank goes to a member that failed its check" {
+  agents_up 3
+  # shellcheck disable=SC2016  # the check expands it
+  echo '[ "$MUSTER_MEMBER" != train-1.train ] || kill -SEGV $$' >"$BATS_TEST_TMPDIR/cm/check"
+  "$podbox" volume put group "$BATS_TEST_TMPDIR/cm" >/dev/null
+  run --separate-stderr lead timeout 60 "$muster" run --pods 'train-[0-2].train' --slots 2 --on-failure restart \
+    --check before --check-command 'sh /etc/muster/group/check' \
+    -n 1 "$mpi/spawn" 3
+  [ "$status" = 0 ]
+  [[ "$stderr" == *"member train-1.train "*" is not fit for ranks"* ]]
+  for child in "0 of 3 on train-0" "1 of 3 on train-2" "2 of 3 on train-2"; do
+    [[ "$output" == *"child $child,"* ]]
+  done
+}
+
 @test "MPI_Comm_spawn_multiple, twice, nested; no free slots is said once" {
   agents_up 2
   run --separate-stderr lead timeout 60 "$muster" run --pods 'train-[0-1].train' --slots 1 \
@@ -93,10 +108,26 @@ teardown() { bed_teardown; }
   launcher_job=$!
   wait_for 30 grep -q 'together 3' "$out"
   "$podbox" kill train-2
-  ends_within 10 "$launcher_job"
+  ends_within 30 "$launcher_job"
   [ "$code" = 125 ]
   grep -q '^muster: member train-2.*a spawned rank is gone' "$out"
   wait_for 5 nothing_left 2
+}
+
+@test "a pod with spawned ranks only: what is found after their end counts from their begin" {
+  agents_up 2
+  out=$BATS_TEST_TMPDIR/out
+  "$podbox" exec train-1 touch /dev/shm/before
+  lead "$muster" run --pods 'train-[0-1].train' --slots 1 --grace 1 -n 1 "$mpi/spawn" 1 wait >"$out" 2>&1 3>&- &
+  launcher_job=$!
+  wait_for 30 grep -q 'together 2' "$out"
+  "$podbox" exec train-1 touch /dev/shm/left
+  kill -KILL "$(pids_of train-1 'mpi/spawn' | head -1)"
+  ends_within 20 "$launcher_job"
+  [ "$code" = 137 ]
+  grep "^muster: warning: member train-1.train .* after the ranks' end: /dev/shm has [0-9]* file" "$out" >"$out.found"
+  grep -qw left "$out.found"
+  run ! grep -qw before "$out.found"
 }
 
 @test "spawn in a tree of depth 3: worlds and connects pass through" {

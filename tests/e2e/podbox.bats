@@ -246,18 +246,18 @@ dns() {
 @test "the DNS server can refuse or hang, and catches up" {
     pb up 2
     ip=$(pb ip train-1)
-    ask() { pb exec train-0 kdig +timeout=1 +retry=0 +short "train-1.$FQDN"; }
+    ask() { pb exec train-0 kdig +timeout=1 +retry="${1:-0}" +short "train-1.$FQDN"; }
     pb dns stop
     run ! ask
     pb unready train-1
     pb dns start
-    run -0 ask
+    run -0 ask 9
     [ -z "$output" ]
     pb dns silence
     run ! ask
     pb ready train-1
     pb dns start
-    run -0 ask
+    run -0 ask 9
     [ "$output" = "$ip" ]
 }
 
@@ -425,7 +425,7 @@ not_in_pod() {
     [ "$(bed_traces)" = "$before" ]
     "$PODBOX" up 200 3>&- &
     pid=$!
-    wait_for 5 test -e "/run/podbox/$PODBOX_BED/pods/train-0/hosts"
+    wait_for 20 test -e "/run/podbox/$PODBOX_BED/pods/train-0/hosts"
     kill -TERM "$pid"
     status=0
     wait "$pid" || status=$?

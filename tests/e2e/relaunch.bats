@@ -5,74 +5,51 @@
 setup() {
   load helper
   load muster
-  bed_setup
-  out=$BATS_TEST_TMPDIR/out
+  load jobs
+  jobs_setup
+  job_options=(--pods 'train-[0-6].train' --slots 1 --fanout 2 --pmi none --grace 1 --link-grace 1)
 }
 
-teardown() {
-  [ -n "${BATS_TEST_COMPLETED:-}" ] || tail -n 40 "$BATS_TEST_TMPDIR"/out* || true
-  bed_teardown
-}
-
-# A rank that finds another one at its place says so; it ends when /tmp/stop is there.
-# shellcheck disable=SC2016  # the ranks' shell expands it
-alone='exec 9>/tmp/place; flock -n 9 || { echo "TWIN of $RANK"; exit 9; }; echo "rank $RANK runs"
-  until [ -e /tmp/stop ]; do sleep 0.05; done; echo "done $RANK"'
-
-# start POD OUT RUN-OPTIONS... COMMAND...: in the background; sets job.
-start() {
-  local pod=$1 to=$2
-  shift 2
-  "$podbox" exec "$pod" timeout 100 "$muster" run --pods 'train-[0-6].train' --slots 1 --fanout 2 \
-    --pmi none --grace 1 --link-grace 1 "$@" >"$to" 2>&1 3>&- &
-  job=$!
-}
-
-launcher_pid() { pids_of "$1" '^[0-9]+ [^ ]*muster run' | head -1; }
-
-running() { [ "$(grep -c '^rank . runs' "$1")" = 7 ]; }
-
-stop_ranks() {
-  local i
-  for i in {0..6}; do "$podbox" exec "train-$i" touch /tmp/stop; done
-}
+teardown() { jobs_teardown; }
 
 @test "a launcher is killed and begun anew at once, in a tree: the old ranks end first" {
+  local first=$out
   agents_up 7
-  start train-0 "$out" --orphan-grace 30 bash -c "$alone"
-  wait_for 30 running "$out"
+  run_job train-0 "$first" --orphan-grace 30 bash -c "$ranks_alone"
+  at 1 train-{0..6}
   kill -KILL "$(launcher_pid train-0)"
-  start train-0 "$out.second" bash -c "$alone"
-  wait_for 30 running "$out.second"
-  stop_ranks
-  ends_within 20 "$job"
-  [ "$code" = 0 ]
-  [ "$(grep -c '^done' "$out.second")" = 7 ]
-  run ! grep TWIN "$out" "$out.second"
-  grep -q '^muster: warning: member .*ranks of a launcher on train-0 that did not answer were killed first' "$out.second"
+  run_job train-0 "$first.second" bash -c "$ranks_alone"
+  at 1 train-{0..6}
+  end_at 1 train-{0..6}
+  run ! grep TWIN "$first" "$first.second"
+  grep -q '^muster: warning: member .*ranks of a launcher on train-0 that did not answer were killed first' "$out"
   wait_for 5 nothing_left 7
 }
 
 @test "a launcher is frozen, another one takes its place: it stands down when it thaws; two that live share" {
+  local first=$out frozen first_job second_job
   agents_up 7
-  start train-0 "$out" --on-failure restart --orphan-grace 30 bash -c "$alone"
-  first=$job
-  wait_for 30 running "$out"
+  run_job train-0 "$first" --on-failure restart --orphan-grace 30 bash -c "$ranks_alone"
+  first_job=$job
+  at 1 train-{0..6}
   frozen=$(launcher_pid train-0)
   kill -STOP "$frozen"
-  start train-1 "$out.second" bash -c "$alone"
-  wait_for 30 running "$out.second"
+  run_job train-1 "$first.second" bash -c "$ranks_alone"
+  second_job=$job
+  at 1 train-{0..6}
   kill -CONT "$frozen"
-  ends_within 20 "$first"
+  ends_within 20 "$first_job"
   [ "$code" = 125 ]
-  grep -q '^muster: member .* was given to another launcher, on train-1, while this one did not answer' "$out"
-  [ "$(grep -c '^rank . runs' "$out")" = 7 ] # no second attempt
-  begun=$(ms)
-  start train-2 "$out.third" bash -c 'echo "rank $RANK runs"'
+  grep -q '^muster: member .* was given to another launcher, on train-1, while this one did not answer' "$first"
+  [ "$(grep -c '^attempt' "$first")" = 7 ] # no second attempt
+  # shellcheck disable=SC2016  # the ranks' shell expands it
+  run_job train-2 "$first.third" bash -c 'echo "attempt 1 rank $RANK on $(hostname)"'
   ends_within 20 "$job" # beside the second one's
   [ "$code" = 0 ]
-  running "$out.third"
-  stop_ranks
-  run ! grep TWIN "$out" "$out.second"
+  at 1 train-{0..6}
+  run ! gone "$second_job"
+  job=$second_job
+  end_at 1 train-{0..6}
+  run ! grep TWIN "$first" "$first.second"
   wait_for 5 nothing_left 7
 }

@@ -6,27 +6,20 @@
 setup() {
   load helper
   load muster
+  load jobs
   load sshd
-  bed_setup
-  out=$BATS_TEST_TMPDIR/out
+  jobs_setup
 }
 
-teardown() {
-  [ -n "${BATS_TEST_COMPLETED:-}" ] || { cat "$out"; lead tail -n 30 /tmp/events; } || true
-  bed_teardown
-}
+teardown() { jobs_teardown; }
 
 # start_job ATTEMPTS RANKS RUN-OPTIONS...: a job of the pods that were made whose first attempts
 # hang in MPI, and whose last one checks its sums. --healthy 0: no pause between attempts.
 start_job() {
   attempts=$1
   ranks=$2
-  shift 2
-  lead timeout 120 "$muster" run --on-failure restart --healthy 0 --grace 1 --orphan-grace 2 \
-    --link-grace 1 --events /tmp/events "$@" bash -c "
-      if [ \$MUSTER_ATTEMPT -lt $attempts ]; then exec $mpi/hang; else exec $mpi/allreduce; fi" \
-    >"$out" 2>&1 3>&- &
-  job=$!
+  job_options=(--on-failure restart --healthy 0 --grace 1 --orphan-grace 2 --link-grace 1 --events /tmp/events)
+  run_job train-0 "$out" "${@:3}" bash -c "$(ranks_until "$attempts")"
   attempt=1
   wait_for 60 ranks_running "$ranks"
 }
@@ -36,9 +29,6 @@ next() {
   ((++attempt < attempts)) || return 0
   wait_for 60 ranks_running $((attempt * ranks))
 }
-
-rank_pid() { pids_of "$1" 'tests/mpi/hang$' 'muster run' | head -1; }
-agent_pid() { pids_of "$1" 'musterd$' | head -1; }
 
 # ends_well N: the sums are right, the summary has this many restarts, and nothing is left.
 ends_well() {
@@ -60,14 +50,14 @@ failed() { grep -q "^muster: attempt $1 failed after .*$2" "$out"; }
   kill -KILL "$(rank_pid train-2)"
   next
   kill -KILL "$(agent_pid train-1)"
-  "$podbox" exec train-1 -d "$musterd"
+  agents train-1
   next
   kill -KILL "$(pids_of train-3 'musterd keeper' | head -1)"
   next
   kill -KILL "$(pids_of train-3 '/muster-pmixd$' ' keeper ' | head -1)"
   next
   "$podbox" replace train-2
-  "$podbox" exec train-2 -d "$musterd"
+  agents train-2
   next
   ends_well 4
   failed 1 'rank [45] on train-2.*signal 9 (SIGKILL)'
@@ -83,18 +73,17 @@ failed() { grep -q "^muster: attempt $1 failed after .*$2" "$out"; }
   kill -KILL "$(rank_pid train-4)"
   next
   kill -KILL "$(agent_pid train-5)"
-  "$podbox" exec train-5 -d "$musterd"
+  agents train-5
   next
   "$podbox" replace train-1 # the parent of train-4 and train-5
-  "$podbox" exec train-1 -d "$musterd"
+  agents train-1
   next
   "$podbox" replace train-4
-  "$podbox" exec train-4 -d "$musterd"
+  agents train-4
   next
   "$podbox" replace train-1
   "$podbox" replace train-5
-  "$podbox" exec train-5 -d "$musterd"
-  "$podbox" exec train-1 -d "$musterd"
+  agents train-5 train-1
   next
   ends_well 6
   failed 1 'rank 4 on train-4.*signal 9 (SIGKILL)'
@@ -111,8 +100,7 @@ failed() { grep -q "^muster: attempt $1 failed after .*$2" "$out"; }
   "$podbox" replace train-1
   wait_for 20 eval '[ "$(lead grep -c "\"to\": *\"muster\"" /tmp/events)" = 2 ]'
   kill -KILL "$(agent_pid train-2)"
-  "$podbox" exec train-1 -d "$musterd"
-  "$podbox" exec train-2 -d "$musterd"
+  agents train-1 train-2
   next
   ends_well 3
   failed 2 'member train-1.*was lost'
@@ -121,12 +109,11 @@ failed() { grep -q "^muster: attempt $1 failed after .*$2" "$out"; }
 
 # start_plain RANKS RUN-OPTIONS...: ranks without MPI; all of them have started.
 start_plain() {
-  local n=$1
-  shift
-  lead timeout 60 "$muster" run --on-failure restart --healthy 0 --grace 1 --pmi none \
-    --pods "train-[0-$((n - 1))].train" --slots 1 --events /tmp/events "$@" >"$out" 2>&1 3>&- &
-  job=$!
-  wait_for 20 started "$n"
+  local last=$(($1 - 1))
+  job_options=(--on-failure restart --healthy 0 --grace 1 --pmi none --pods "train-[0-$last].train" --slots 1
+    --events /tmp/events)
+  run_job train-0 "$out" "${@:2}"
+  wait_for 20 started "$1"
 }
 
 @test "case rst-02: an agent that goes again and again uses the budget up, once each time" {
@@ -134,7 +121,7 @@ start_plain() {
   start_plain 2 --max-restarts 2 sleep 1000
   for attempt in 2 3; do
     kill -KILL "$(agent_pid train-1)"
-    "$podbox" exec train-1 -d "$musterd"
+    agents train-1
     wait_for 20 started $((attempt * 2))
   done
   kill -KILL "$(agent_pid train-1)"
@@ -151,7 +138,7 @@ start_plain() {
   wait_for 20 lead grep -q '"to": *"muster"' /tmp/events
   for i in 0 1 2; do [ -z "$(pids_of "train-$i" 'sleep 1000' 'muster run')" ]; done
   wait_for 20 eval '[ -z "$(agent_pid train-1)" ]'
-  "$podbox" exec train-1 -d "$musterd"
+  agents train-1
   ends_within 20 "$job"
   [ "$code" = 0 ]
   grep -q '^muster: attempt 1 failed after .*train-1.*musterd got SIGTERM' "$out"
@@ -167,7 +154,7 @@ start_plain() {
   lead touch /tmp/fail
   wait_for 20 lead grep -q '"to": *"stop"' /tmp/events
   kill -KILL "$(agent_pid train-1)"
-  "$podbox" exec train-1 -d "$musterd"
+  agents train-1
   ends_within 20 "$job"
   [ "$code" = 0 ]
   # The exit code, or the loss that came right behind it and may have been its reason.
@@ -232,7 +219,7 @@ start_plain() {
   wait_for 20 started 4
   "$podbox" restart train-3
   wait_for 20 eval 'lead grep "\"lost\"" /tmp/events | grep -q train-3'
-  "$podbox" exec train-3 -d "$musterd"
+  agents train-3
   wait_for 20 eval '[ "$(lead grep "\"attached\"" /tmp/events | grep -c train-3)" = 2 ]'
   for i in 0 1; do "$podbox" exec "train-$i" touch /tmp/stop; done
   ends_within 30 "$job"
@@ -253,7 +240,7 @@ started() { [ "$(lead grep -c '"event": *"started"' /tmp/events)" = "$1" ]; }
   job=$!
   wait_for 20 eval '[ "$(lead cat /tmp/o/rank.0.out /tmp/o/rank.1.out | wc -l)" = 4 ]'
   "$podbox" restart train-1
-  "$podbox" exec train-1 -d "$musterd"
+  agents train-1
   ends_within 30 "$job"
   [ "$code" = 0 ]
   for rank in 0 1; do
@@ -264,6 +251,37 @@ started() { [ "$(lead grep -c '"event": *"started"' /tmp/events)" = "$1" ]; }
     sed -n 4p "$BATS_TEST_TMPDIR/rank" | grep -q '^because member train-1.*was lost'
     [ "$(grep -o 'master .*' "$BATS_TEST_TMPDIR/rank" | sort -u | wc -l)" = 2 ]
   done
+}
+
+@test "an agent that gets an attempt's PREPARE twice, from its parent and from the launcher, has one" {
+  agents_up 1
+  twice() { lead timeout 20 "$MUSTER_BUILDDIR/tests/e2e/claimant" /etc/muster/ssh "$("$podbox" ip train-0)" job "$@"; }
+  wait_for 10 twice 1 # once its agent listens
+  run -0 twice 2 twice
+  [ "$output" = stopped ]
+}
+
+@test "a launcher is stopped until its agents have ended the ranks; the spare is lost later: one restart, nobody moves" {
+  agents_up 4
+  job_options=(--on-failure restart --healthy 0 --grace 1 --heartbeat 0.3 --link-grace 1 --orphan-grace 1 --events /tmp/events)
+  start 0-3 --slots 1 --spares 1
+  at 1 train-{0,1,2}
+  frozen=$(launcher_pid train-0)
+  kill -STOP "$frozen"
+  wait_for 20 nobody_says 4
+  spare=$(agent_pid train-3)
+  kill -STOP "$spare"
+  kill -CONT "$frozen"
+  at 2 train-{0,1,2}
+  kill -CONT "$spare"
+  end_at 2 train-{0,1,2}
+  grep -q 'ended well at attempt 2, after 1 restart' "$out"
+}
+
+# nobody_says N: none of the pods has a rank of ranks_say.
+nobody_says() {
+  local i
+  for ((i = 0; i < $1; i++)); do [ -z "$(script_pid "train-$i")" ] || return 1; done
 }
 
 @test "no replacement within --replace-timeout: the first cause, who is missing, its code" {
@@ -326,7 +344,11 @@ if os.environ["RANK"] == "0":
 }
 
 @test "--timeout counts over attempts; the output of all of them is there" {
-  local_run --on-failure restart --healthy 0 --same-failures 0 --timeout 2 --max-restarts 1000 \
+  local begun=$EPOCHREALTIME
+  local_run true
+  # Three attempts have to end within it, on a busy machine, too.
+  local limit=$(((${EPOCHREALTIME/[.,]/} - ${begun/[.,]/}) * 10 / 1000000 + 1))
+  local_run --on-failure restart --healthy 0 --same-failures 0 --timeout $limit --max-restarts 1000 \
     sh -c 'echo "attempt $MUSTER_ATTEMPT"; exit $RANK'
   [ "$status" = 124 ]
   grep -q '^attempt 3$' <<<"$output"

@@ -55,12 +55,43 @@ roles() { python3 -c "import json, sys; r = json.load(open(sys.argv[1]))['roles'
   here --role Prefill true : --role prefill true
   [ "$status" = 125 ]
   [[ "$stderr" == *'--role prefill is there twice'* ]]
-  here --status 7900 --role a true
+  here --status 65535 --role a true : --role b true
   [ "$status" = 125 ]
-  [[ "$stderr" == *'--status serves one job'* ]]
+  [ "$stderr" = 'muster run: --status 65535: role number 2 would have port 65536: give a lower one' ]
+  here --role a -n 1 true : --role b -n 3 --grid tp=2 true
+  [ "$status" = 125 ]
+  [ "$stderr" = 'muster run: --role b: -n is 3, but --grid has tp 2 x pp 1 x dp 1 = 2 ranks: leave out -n, or change a size' ]
+  here --per-node --role a -n 1 true : --role b --grid tp=2 true
+  [ "$status" = 125 ]
+  [[ "$stderr" == *'--grid places ranks, and --per-node starts one command on each member'* ]]
+  here -n 1 true : -n 2 --grid tp=2 true
+  [ "$status" = 125 ]
+  [[ "$stderr" == *'--grid of true: programs without roles are one world, which has one: give it before the first program'* ]]
+  here --role a -n 1 true : --role b --spares 1 -n 1 true
+  [ "$status" = 125 ]
+  [[ "$stderr" == *'--spares is about restarts: give --on-failure restart with it'* ]]
+  here --dns train --members 2 --per-node --role a -n 1 true : --role b true
+  [ "$status" = 125 ]
+  [[ "$stderr" == *'roles need a source that names its members in their order: give --pods or a hostfile instead of --dns'* ]]
+  here --stdin none --role a true
+  [ "$status" = 125 ]
+  [[ "$stderr" == *'--stdin reaches no role: leave it out'* ]]
   here --host a,b --role a -n 1 true : --role b true
   [ "$status" = 125 ]
   [[ "$stderr" == *'give --per-node, --ppn K or --slots K'* ]]
+}
+
+@test "each role has a grid of its own, or none, whatever the first one has" {
+  local place='echo $MUSTER_ROLE $RANK/$WORLD_SIZE ${TP_RANK-no}${PP_RANK-} ${DP_SIZE-grid}'
+  here --role a --grid tp=2,pp=2 sh -c "$place" : --role b -n 1 sh -c "$place" : --role c --grid dp=2 -n 2 sh -c "$place"
+  [ "$status" = 0 ]
+  [ "$(sort <<<"$output")" = 'a 0/4 00 1
+a 1/4 10 1
+a 2/4 01 1
+a 3/4 11 1
+b 0/1 no grid
+c 0/2 00 2
+c 1/2 00 2' ]
 }
 
 @test "a role that fails ends the run with its code, the others are stopped" {
@@ -111,6 +142,26 @@ start_sleepers() {
   done
 }
 
+# fails_beside ROLE OTHER CODE: a rank that fails in attempt 1 when the other role's is up, and then ends well when
+# the other's is up again.
+fails_beside() {
+  echo "echo $1 \$MUSTER_ATTEMPT; touch $1.\$MUSTER_ATTEMPT
+    [ \$MUSTER_ATTEMPT != 1 ] || { until [ -e $2.1 ]; do sleep 0.05; done; exit $3; }
+    until [ -e $2.2 ]; do sleep 0.05; done"
+}
+
+@test "--restart-scope job: two roles fail at once, and do not restart each other for ever" {
+  here --on-failure restart --healthy 0 --grace 1 --restart-scope job \
+    --role a -n 1 sh -c "$(fails_beside a b 3)" : --role b -n 1 sh -c "$(fails_beside b a 4)"
+  echo "$output" "$stderr"
+  [ "$status" = 0 ]
+  local role
+  for role in a b; do
+    [ "$(grep "^$role" <<<"$output" | paste -sd,)" = "$role 1,$role 2" ]
+  done
+  [ "$(grep -c 'warning: .* starts again, and all others with it' <<<"$stderr")" -le 1 ]
+}
+
 # ---- on pods ----------------------------------------------------------------------------
 
 # What a node of a role runs: it writes down what it was started with, and what the role file
@@ -136,6 +187,29 @@ started() { # ROLE ATTEMPT
 told() {
   roles "$shared/records/$1.$2.signalled" "$3" >told.out
   [ "$(roles "$shared/records/$1.$2.signalled" "$3")" = "$4" ]
+}
+
+attempts_are() { [ "$(grep -c "^[ab][01] attempt $1$" "$BATS_TEST_TMPDIR/lead.out")" = "$2" ]; }
+
+@test "musterd --lead: a role's launcher is killed, then that of all while a role waits: both go on" {
+  bed_setup
+  local i say='echo "$MUSTER_ROLE$RANK attempt $MUSTER_ATTEMPT"; [ "$MUSTER_ATTEMPT" = 3 ] || exec sleep 1000'
+  pods_up 4
+  for i in 1 2 3; do "$podbox" exec "train-$i" -d "$musterd"; done
+  lead timeout 120 "$musterd" --lead -- "$muster" run --on-failure restart --healthy 0 --grace 1 --orphan-grace 2 --link-grace 1 \
+    --pods 'train-[1-3].train' --slots 1 --role a -n 1 bash -c "$say" : --role b -n 2 bash -c "$say" >lead.out 2>&1 3>&- &
+  job=$!
+  wait_for 60 attempts_are 1 3
+  kill -KILL "$(pids_of train-0 'role-part 1,' | head -1)"
+  wait_for 60 attempts_are 2 3
+  kill -KILL "$(pids_of train-3 'musterd$' | head -1)"
+  wait_for 20 grep -q 'role b: warning: attempt 2 failed' lead.out
+  kill -KILL "$(pids_of train-0 'muster run' 'role-part|lead' | head -1)"
+  wait_for 20 eval '[ "$(grep -c "started again" lead.out)" = 2 ]'
+  "$podbox" exec train-3 -d "$musterd"
+  ends_within 60 "$job"
+  [ "$code" = 0 ]
+  attempts_are 3 3
 }
 
 @test "prefill and decode on 4 pods: a pod of one is replaced, the other runs on and is told where it is now" {
@@ -166,6 +240,8 @@ told() {
     told prefill $i 'r["decode"]["attempt"], r["decode"]["state"], r["prefill"]["attempt"]' "2 running 1"
   done
   read -r _ _ _ port _ <"$shared/records/decode.0.2"
+  # its own place is known to it at once
+  [ "$(cat "$shared/records/decode.1.2")" = "1/2 ${ip[2]} ${ip[3]} $port ${ip[0]},${ip[1]} ${ip[2]},${ip[3]}" ]
   told prefill 1 'r["decode"]["port"]' "$port"
   # the leader of prefill
   "$podbox" replace train-0
@@ -173,10 +249,43 @@ told() {
   wait_for 60 started prefill 2
   ip[0]=$("$podbox" ip train-0)
   wait_for 30 told decode 0 'r["prefill"]["leader"]' "${ip[0]}"
-  grep -q "^0/2 ${ip[0]} ${ip[0]} .* ${ip[0]},${ip[1]} ${ip[2]},${ip[3]}$" "$shared/records/prefill.0.2"
+  grep "^0/2 ${ip[0]} ${ip[0]} .* ${ip[0]},${ip[1]} ${ip[2]},${ip[3]}$" "$shared/records/prefill.0.2" ||
+    { head "$shared"/records/*; return 1; }
   touch "$shared/end"
   ends_within 60 "$job"
   [ "$code" = 0 ]
   [ ! -e "$shared/records/decode.0.3" ] # decode was not restarted
   wait_for 10 nothing_left 4
+}
+
+# page PORT: the members of the job that is served there.
+page() {
+  "$podbox" exec train-3 curl -s --max-time 10 "http://127.0.0.1:$1/status" |
+    python3 -c 'import json, sys; print(*(m["name"] for m in json.load(sys.stdin)["members"]))'
+}
+
+@test "a role's own spare takes a lost pod's place, the other role is told; each role has its pages" {
+  bed_setup
+  shared=$BATS_TEST_TMPDIR/shared
+  mkdir -p "$shared/records"
+  make_server
+  agents_up 4 --share "$shared"
+  "$podbox" exec train-3 timeout 120 "$muster" run --on-failure restart --healthy 0 --grace 1 --pods 'train-[0-2].train' \
+    --per-node --status 7900 --role-signal USR1 --role decode -n 1 --spares 1 "$shared/server" '{local_addr}' \
+    : --role prefill "$shared/server" '{local_addr}' >spares.out 2>&1 3>&- &
+  job=$!
+  wait_for 60 test -e "$shared/records/decode.0.1"
+  wait_for 60 test -e "$shared/records/prefill.0.1"
+  [ "$(page 7900)" = 'train-0.train train-1.train' ]
+  [ "$(page 7901)" = train-2.train ]
+  local spare
+  spare=$("$podbox" ip train-1)
+  "$podbox" kill train-0
+  wait_for 60 test -e "$shared/records/decode.0.2"
+  grep -q "^$spare " "$shared/records/decode.0.2"
+  wait_for 30 told prefill 0 'r["decode"]["leader"], r["decode"]["attempt"]' "$spare 2"
+  touch "$shared/end"
+  ends_within 60 "$job"
+  [ "$code" = 0 ]
+  [ ! -e "$shared/records/prefill.0.2" ]
 }

@@ -237,6 +237,7 @@ END
 
 @test "without inotify files are polled, which is said once" {
   echo 10.0.0.1 >"$BATS_TEST_TMPDIR/source"
+  printf '127.0.0.1 localhost\n' >"$BATS_TEST_TMPDIR/hosts"
   log=$BATS_TEST_TMPDIR/log
   # A user namespace has a limit of its own.
   # shellcheck disable=SC2016  # expanded inside
@@ -244,8 +245,7 @@ END
     "$sidecar" --hostfile "$BATS_TEST_TMPDIR/source" --interval 0.1 \
     --hosts="$BATS_TEST_TMPDIR/hosts" --write "openmpi:$BATS_TEST_TMPDIR/out" >"$log" 2>&1 3>&- &
   local_pid=$!
-  printf '127.0.0.1 localhost\n' >"$BATS_TEST_TMPDIR/hosts"
-  wait_for 20 grep -qx 10.0.0.1 "$BATS_TEST_TMPDIR/out"
+  wait_for 20 grep -qx 10.0.0.1 "$BATS_TEST_TMPDIR/out" || { cat "$log"; return 1; }
   echo 10.0.0.2 >"$BATS_TEST_TMPDIR/source"
   wait_for 20 grep -qx 10.0.0.2 "$BATS_TEST_TMPDIR/out"
   [ "$(grep -c 'fs.inotify.max_user_instances' "$log")" = 1 ]

@@ -5,25 +5,17 @@
 setup() {
   load helper
   load muster
-  bed_setup
-  out=$BATS_TEST_TMPDIR/out
+  load jobs
+  jobs_setup
+  job_options=(--pods 'train-[0-1].train' --slots 2 --grace 1)
 }
 
-teardown() {
-  [ -n "${BATS_TEST_COMPLETED:-}" ] || cat "$out" || true
-  bed_teardown
-}
+teardown() { jobs_teardown; }
 
-# start_job LAST RUN-OPTIONS...: four ranks on two pods hang in MPI until attempt LAST, which
-# ends well.
-start_job() {
-  local last=$1
-  shift
+# start_mpi LAST RUN-OPTIONS...: four ranks on two pods hang in MPI until attempt LAST, which ends well.
+start_mpi() {
   agents_up 2
-  lead timeout 100 "$muster" run --pods 'train-[0-1].train' --slots 2 --grace 1 "$@" bash -c "
-      if [ \$MUSTER_ATTEMPT -lt $last ]; then exec $mpi/hang; else exec $mpi/allreduce; fi" \
-    >"$out" 2>&1 3>&- &
-  job=$!
+  run_job train-0 "$out" "${@:2}" bash -c "$(ranks_until "$1")"
   wait_for 60 ranks_running 4
 }
 
@@ -60,7 +52,7 @@ page() {
 }
 
 @test "a job that aborts: status from leader and worker, pages, orders refused" {
-  start_job 9 --status 7900
+  start_mpi 9 --status 7900
   run -0 ask train-0 status
   [[ $output == *'state    run for '* && $output == *'attempt  1, 0 restarts, 4 ranks (4 started, 0 ended)'* ]]
   [[ $output =~ 1\ +train-1.train\ +[0-9.]+\ +attached\ +[0-9a-f]{8}\ +1\ +2/2 ]]
@@ -75,9 +67,11 @@ page() {
   [[ $output == *'--on-failure abort'* ]]
   run -1 ask train-1 replace train-7 --reason test
   [[ $output == *"no member 'train-7'"* ]]
+  run -125 ask train-1 drain ''
+  [[ $output == *"the member's name is empty"* ]]
   run -1 ask train-1 status --job 12
   [[ $output == *'no job 12 here'* ]]
-  kill -TERM "$(pids_of train-0 'launcher/muster run' '^[0-9]+ timeout')"
+  kill -TERM "$(launcher_pid train-0)"
   ends_within 30 "$job"
   wait_for 10 eval 'ask train-1 status 2>&1 | grep -q "no job"'
 }
@@ -88,7 +82,7 @@ member_is() { [ "$(json 's["members"][1]["state"]')" = "$1" ]; }
 metric() { page /metrics | tr -d '\r' | grep -qxF "$1"; }
 
 @test "an operator replaces and drains: the job waits for another agent, says so, and goes on" {
-  start_job 3 --on-failure restart --healthy 0 --orphan-grace 2 --link-grace 1 --status 7900
+  start_mpi 3 --on-failure restart --healthy 0 --orphan-grace 2 --link-grace 1 --status 7900
   run -0 ask train-1 replace train-1 --reason $'bad\tGPU 3'
   [[ $output == *'attempt 1 ends, and attempt 2 begins on a spare, or with another agent'* ]]
   wait_for 30 is_state muster
@@ -96,7 +90,7 @@ metric() { page /metrics | tr -d '\r' | grep -qxF "$1"; }
   run -0 ask train-0 status
   [[ $output == *'waiting  attempt 2 waits for train-1'* ]]
   "$podbox" replace train-1
-  "$podbox" exec train-1 -d "$musterd"
+  agents train-1
   next 2
   metric 'muster_restarts_total{cause="loss"} 1'
   metric 'muster_recovery_seconds_count 1'
@@ -107,14 +101,14 @@ metric() { page /metrics | tr -d '\r' | grep -qxF "$1"; }
   run -0 ask train-0 drain train-1.train
   [[ $output == *'is drained: attempt 2 goes on'* ]]
   [ "$(json 's["state"], s["members"][1]["state"], s["members"][1]["agents"]')" = 'run leaves 2' ]
-  kill -KILL "$(pids_of train-0 'tests/mpi/hang$' 'muster run' | head -1)"
+  kill -KILL "$(rank_pid train-0)"
   wait_for 30 is_state muster
   "$podbox" cut train-1 # the same agent, on another link, is not taken
   wait_for 20 eval 'ask train-0 status | grep -q "train-1.train .* lost "'
   "$podbox" heal train-1
   wait_for 30 member_is leaves
-  kill -KILL "$(pids_of train-1 'musterd$' | head -1)"
-  "$podbox" exec train-1 -d "$musterd"
+  kill -KILL "$(agent_pid train-1)"
+  agents train-1
   ends_within 60 "$job"
   [ "$code" = 0 ]
   grep -q 'attempt 1 failed after .*member train-1.*was replaced by an operator: bad GPU 3' "$out"
@@ -123,12 +117,11 @@ metric() { page /metrics | tr -d '\r' | grep -qxF "$1"; }
 
 @test "a leaf of a tree asks, again and again; a launcher that stopped, or is gone, is named" {
   agents_up 3
-  lead timeout 100 "$muster" run --pods 'train-[0-2].train' --slots 1 --fanout 1 \
-    --orphan-grace 30 "$mpi/hang" >"$out" 2>&1 3>&- &
-  job=$!
+  job_options=(--pods 'train-[0-2].train' --slots 1 --fanout 1 --orphan-grace 30)
+  run_job train-0 "$out" "$mpi/hang"
   wait_for 60 ranks_running 3
   local launcher watched=$BATS_TEST_TMPDIR/watched
-  launcher=$(pids_of train-0 'launcher/muster run' '^[0-9]+ timeout')
+  launcher=$(launcher_pid train-0)
   ask train-2 status --watch --json >"$watched" 2>&1 3>&- &
   local watcher=$!
   wait_for 20 eval '[ "$(grep -c "\"state\":\"run\"" "$watched")" = 2 ]'

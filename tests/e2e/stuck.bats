@@ -40,7 +40,7 @@ setup_file() {
   start state "$muster" run --pmi none --grace 1 -n 2 sh -c \
     'echo up; [ "$RANK" = 1 ] || echo x >hung/rank; read -r _ <go; exit 3' >state.out
   exec 8>&-
-  wait_for 30 pipe_is_full
+  wait_for 30 pipe_is_full pipe
   ms >blocked.since
 }
 
@@ -67,11 +67,6 @@ teardown_file() {
 setup() { cd "$BATS_FILE_TMPDIR"; }
 
 teardown() { [ -n "${BATS_TEST_COMPLETED:-}" ] || tail -n 5 ./*.err ./*.code || :; }
-
-# Non-blocking, so that it fails when nothing more fits.
-pipe_is_full() {
-  ! timeout 5 dd if=/dev/zero of=pipe bs=1 count=1 oflag=nonblock 2>/dev/null
-}
 
 # ended NAME SECONDS: sets code.
 ended() {
@@ -108,8 +103,9 @@ all_there() {
   [ ! -e piped.code ]
   [ ! -e filed.code ]
   for i in 0 1 2 3; do [ "$(pids_of "train-$i" "seq $LINES_EACH" 'muster run' | wc -l)" = 2 ]; done
-  pipe_is_full
+  pipe_is_full pipe
   timeout 60 cat pipe >got 3>&- &
+  wait_for 30 test -s got # it holds the pipe now, which is never without a reader
   kill "$(cat holder.pid)"
   fsfreeze -u hung
   ended piped 60

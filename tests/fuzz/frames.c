@@ -89,6 +89,15 @@ static const ProtobufCMessageDescriptor *const types[] = {
     &muster__spawn_done__descriptor,
     &muster__ask__descriptor,
     &muster__answer__descriptor,
+    &muster__account__descriptor,
+    &muster__roles__descriptor,
+    &muster__spawn__descriptor,
+    &muster__pmix_setup__descriptor,
+    &muster__pmix_ready__descriptor,
+    &muster__pmix_client__descriptor,
+    &muster__pmix_log__descriptor,
+    &muster__inspect__descriptor,
+    &muster__verdict__descriptor,
 };
 enum { TYPES = sizeof types / sizeof *types };
 

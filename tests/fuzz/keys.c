@@ -1,12 +1,11 @@
 // libFuzzer target for lists of keys: lines of known_hosts, and authorized_keys of a ring.
-#include <ftw.h>
 #include <libssh/libssh.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/mem.h"
 #include "common/strv.h"
 #include "demand.h"
+#include "scratch.h"
 #include "wire/keyring.h"
 #include "wire/link_hostkeys.h"
 
@@ -14,27 +13,19 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 enum { RING_EACH = 8 }; // a ring is slow to read: not every input is tried as one
 
-static char dir[] = "/tmp/fuzz-keys.XXXXXX";
 static struct keyring *stranger; // whose key no input has
-
-static int drop(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-    return remove(path);
-}
 
 static void clean(void)
 {
     keyring_destroy(stranger);
-    nftw(dir, drop, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     ERR_AUTO err = ERR_INIT;
-    demand(mkdtemp(dir) != NULL, "no directory");
+    demand(keyring_generate(scratch_dir(), &err) == 0, err_text(&err));
     atexit(clean);
-    demand(keyring_generate(dir, &err) == 0, err_text(&err));
-    stranger = keyring_load(dir, NULL, &err);
+    stranger = keyring_load(scratch_dir(), NULL, &err);
     demand(stranger != NULL, err_text(&err));
     return 0;
 }
@@ -42,11 +33,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 static void try_ring(const uint8_t *data, size_t size)
 {
     ERR_AUTO err = ERR_INIT;
-    CLEANUP_FREE char *path = xasprintf("%s/authorized_keys", dir);
-    FILE *f = fopen(path, "w");
-    demand(f != NULL && fwrite(data, 1, size, f) == size, "not written");
-    fclose(f);
-    struct keyring *ring = keyring_load(dir, NULL, &err);
+    free(scratch_put("authorized_keys", data, size));
+    struct keyring *ring = keyring_load(scratch_dir(), NULL, &err);
     if (ring == NULL) {
         demand_error(&err);
         return;

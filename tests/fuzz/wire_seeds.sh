@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Makes tests/cases/wire and tests/cases/claims anew, from messages as text (frames.c and claims.c
+# Makes tests/cases/wire, claims and takeovers anew, from messages as text (frames.c, claims.c and takeover.c
 # say what the inputs are). Needs protoc-c.
 set -euo pipefail
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
-wire=$top/tests/cases/wire claims=$top/tests/cases/claims
-mkdir -p "$wire" "$claims"
+wire=$top/tests/cases/wire claims=$top/tests/cases/claims takeovers=$top/tests/cases/takeovers
+mkdir -p "$wire" "$claims" "$takeovers"
 
 encode() { protoc-c --encode="muster.$1" --proto_path="$top" "$top/wire/muster.proto"; }
 
@@ -51,6 +51,13 @@ message 21 Coll <<<'kind: 1 procs { nspace: "train.1" rank: 4294967295 } data: "
 message 25 Names <<<'op: 1 items { key: "port" }'
 message 28 SpawnRequest <<<'id: 7 apps { argv: "worker" }'
 message 31 Answer <<<'id: 7'
+message 32 Account <<<'number: 3 standings { name: "train-1" lost: true } budget { quick: 1 rank: -1 }'
+message 33 Roles <<<'file: "{}" signal: 10'
+message 34 Spawn <<<'ranks { rank: 1 env: "A=b" } programs { path: "/bin/true" argv: "true" } output_credit: 65536'
+message 35 PmixSetup <<<'nspace: "train.1" positions { vertex: 1 name: "train-0" address: "10.0.0.1" ranks: 0 } app_ranks: 1'
+message 38 PmixLog <<<'proc { nspace: "train.1" rank: 0 } stream: 1 text: "abc"'
+message 39 Inspect <<<'number: 3 checks { name: "cpu" argv: "/opt/cpucheck" argv: "--deadline" argv: "9" } timeout_ms: 60000 member: "train-0.train"'
+message 40 Verdict <<<'number: 3 ends { name: "cpu" status: 256 output: "{\"check\": \"cpu\", \"verdict\": \"fail\"}" took_ms: 900 } ends { name: "x" error: "not found" }'
 
 {
   byte 255
@@ -60,9 +67,10 @@ message 31 Answer <<<'id: 7'
 } >"$wire/stream"
 
 held='term: 3 launcher: "somebody else..." host: "train-0" age_ms: 5
-  progress { term: 3 attempt: 2 argv: "train.py" positions { name: "train-0" address: "10.0.0.1" incarnation: "0123456789abcdef" }
-  positions { name: "train-1" address: "10.0.0.2" } positions { name: "x" address: "x" } budget { restarts_ms: 9 quick: 1 rank: -1 }'
-# Members are in the upper four bits: record 0, denied 1, granted 2, lost 3, judge 4, remember 5.
+  progress { term: 3 attempt: 2 argv: "train.py" positions { name: "train-0" address: "10.0.0.1" }
+  positions { name: "train-9" address: "10.0.0.2" incarnation: "0123456789abcdef" } positions { name: "x" address: "x" } account { budget { restarts_ms: 9 quick: 1 rank: -1 } }'
+# Members are in the upper four bits: record 0, denied 1, granted 2, lost 3, judge 4, remember 5, judge late 6,
+# again 7, prepared 8, acked 9, go 10.
 {
   record 0 <<<"$held }"
   record 16 <<<''
@@ -87,3 +95,24 @@ held='term: 3 launcher: "somebody else..." host: "train-0" age_ms: 5
   byte 4
   record 33 <<<'term: 4 launcher: "a rival ........"'
 } >"$claims/remembers"
+{
+  record 0 <<<"$held }"
+  record 16 <<<"$held }"
+  byte 6 2 18 8 9 25 10
+  record 33 <<<'term: 9 launcher: "a rival ........"'
+  byte 7 2 18 34 24 9 25 41 10 3
+} >"$claims/late"
+{
+  record 0 <<<'term: 4294967294'
+  record 16 <<<''
+  record 32 <<<''
+  byte 4 2 6
+} >"$claims/spent"
+
+encode Record <<<"$held }" >"$takeovers/held"
+encode Record <<<'term: 3 progress { positions { name: "train-2" incarnation: "0123456789abcdef" }
+  positions { name: "train-2" incarnation: "fedcba9876543210" } positions { name: "train-2" }
+  account { budget { restarts_ms: 70000 restarts_ms: 5 restarts_ms: 0 quick: 4294967295 same: 7 rank: 2 code: 9 } } }' \
+  >"$takeovers/spent"
+encode Record <<<'progress { account { budget { restarts_ms: 18446744073709551615 rank: -9223372036854775808 } } }' \
+  >"$takeovers/long_ago"

@@ -8,7 +8,7 @@
 
 int main(int argc, char **argv)
 {
-    const struct timespec step = {.tv_nsec = 50 * 1000 * 1000};
+    const struct timespec step = {.tv_nsec = 200 * 1000 * 1000};
     int rank, sleeps = argc > 1 && strcmp(argv[1], "pause") == 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -16,7 +16,7 @@ agent_options=(--hosts --write plain:/tmp/hostfile)
 
 # soak_bed POSITIONS SLOTS
 soak_bed() {
-  job_number=1 setting=plain events_then=0 sources=()
+  job_number=1 setting=plain events_then=0 sources=() job_options=()
   positions=$1 slots=$2 ranks=$(($1 * $2))
   stand_in=train-$positions
   launchers_pod=train-$((positions + 1))
@@ -42,7 +42,7 @@ start_agent() {
 }
 
 # start_job star|tree PAUSE_MS [STEPS]: a new one, in this `setting`, of a group at rest. `sources`:
-# options that say who they are; where there are none, names of pods.
+# options that say who they are; where there are none, names of pods. `job_options`: of this job alone.
 start_job() {
   shape=$1 leader=$launchers_pod
   run_options=(--job "soak-$job_number" --slots "$slots" --on-failure restart --max-restarts 1000
@@ -56,7 +56,8 @@ start_job() {
   else
     run_options+=(--pods "train-[0-$((positions - 1))].train")
   fi
-  program=("$mpi/ckpt" "$ckpt" 10 "${@:2}")
+  run_options+=("${job_options[@]}")
+  program=("$mpi/ckpt" "$ckpt" 4 "${@:2}")
   rm -f "$ckpt/stop"
   : >"$out"
   : >"$err"
@@ -178,6 +179,12 @@ mark() { events_then=$(wc -l <"$events"); }
 
 # musters: the launcher musters again, since the mark.
 musters() { tail -n +$((events_then + 1)) "$events" | grep -q '"to": *"muster"'; }
+
+# waits_for POSITION WHY: so says the launcher, asked through another position's pod.
+waits_for() {
+  "$podbox" exec "${pod_of[($1 + 1) % positions]}" timeout 10 "$muster" status |
+    grep -qE "^waiting .*train-$1\.train.*$2"
+}
 
 # attempt_now: the last one whose ranks are all past MPI_Init; 0 where none is.
 attempt_now() {

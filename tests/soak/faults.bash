@@ -4,28 +4,27 @@
 # shellcheck disable=SC2034
 # shellcheck disable=SC2154  # of bed.bash and muster.bash
 
-# Kinds, and what the job does: `again` a further attempt; `silent` none; `either`.
+# Kinds, and what the job does: `again` a further attempt; `silent` none; `either`; `anew` it is over,
+# and another one has begun.
 declare -A fault_kinds=(
   [rank]=again [deaf]=again [holder]=again [keeper]=again [pmixd]=again [agent]=again [agent_late]=again
   [container]=again [pod]=again [pods]=again [most]=again [pending]=again [order]=again
   [reset]=silent [glitch]=either [blink]=either [cut]=again [halves]=again [freeze]=again [stopped]=again
-  [vanish]=again [twin]=again [terminating]=again [beside]=again [reuse]=again [stale]=again [dns]=again
+  [vanish]=again [twin]=again [terminating]=again [beside]=again [reuse]=again [reuse_job]=again
+  [stale]=again [dns]=again [same]=anew
   [spare]=again [spare_idle]=silent [spare_spent]=again
   [launcher]=again [relaunch]=again [deposed]=again [lapse]=either
   [led]=again [leader]=again [leader_pod]=again
 )
 # Where not in all settings of a job (bed.bash): in which.
 declare -A fault_settings=(
-  [beside]=plain [reuse]=plain [twin]='plain spare' [terminating]='plain spare'
+  [beside]=plain [reuse]=plain [reuse_job]=plain [twin]='plain spare' [terminating]='plain spare'
   [spare]=spare [spare_idle]=spare [spare_spent]=spare
   [launcher]='plain spare' [relaunch]='plain spare' [deposed]='plain spare' [lapse]='plain spare'
   [led]=lead [leader]=lead [leader_pod]=lead
 )
 # Not at position 0 where the launcher is there: they wait for what it does meanwhile.
 fault_not_leader=' agent_late pending freeze stale '
-# Only at leaves of a tree where a spare is there: it takes an inner member's position, but not its
-# place in the tree, so that those below wait for that member.
-fault_leaves=' spare twin terminating '
 # What may come as a second fault while the job recovers from the first.
 second_kinds=(rank keeper pmixd agent container pod reset glitch blink)
 
@@ -225,6 +224,31 @@ fault_reuse() {
   renew_pod "$old" # a stand-in again
 }
 
+# It is given to a pod of another job, which has the same key, an agent and a launcher of its own: nobody
+# takes it for the one that died, and it goes on to its good end.
+fault_reuse_job() {
+  local before old=${pod_of[$1]} other rank
+  before=$(attempt_now)
+  "$podbox" unready "$old"
+  "$podbox" replace "$old" --same-address
+  nsenter -t "$("$podbox" pid "$old")" -u hostname other-0
+  start_agent "$old"
+  "$podbox" exec "$old" "$muster" run --host "$("$podbox" ip "$old"):1" --pmi none \
+    bash -c 'exec -a rank-other bash -c "until [ -e /tmp/over ]; do sleep 0.1; done"' >"$work/other" 2>&1 3>&- &
+  other=$!
+  wait_for 20 other_rank "$old" && rank=$(other_rank "$old") || return 1
+  wait_for 30 waits_for "$1" "is another pod's now: the agent there is that of host 'other-0'" || return 1
+  stand_in_at "$1"
+  wait_for "$bound" runs "$before" || return 1
+  [ -z "$(rank_pids "$old")" ] && [ "$(other_rank "$old")" = "$rank" ] || return 1
+  "$podbox" exec "$old" touch /tmp/over
+  ends_within 20 "$other" && [ "$code" = 0 ] || return 1
+  renew_pod "$old" # a stand-in again
+}
+
+# other_rank POD: pid; 1 where there is none. (Its child looks like it until it is sleep.)
+other_rank() { pids_of "$1" 'rank-other' ' bash -c exec' | sort -n | head -1 | grep .; }
+
 # ---- the network -----------------------------------------------------------------------
 
 fault_reset() { reset_links "${pod_of[$1]}"; }
@@ -319,3 +343,34 @@ fault_led() { kill_all "$(launcher_pid)"; }
 
 fault_leader() { fault_container 0; }
 fault_leader_pod() { fault_pod 0; }
+
+# ---- the job itself --------------------------------------------------------------------
+
+# The same rank ends the same way at the same step, three times: the job gives up, and says why. The
+# job before has its good end first, and another one follows.
+fault_same() {
+  local was=$setting n
+  stop_job
+  end_of_job && result_right || return 1
+  rest
+  setting=$was
+  job_options=(--same-failures 3 --healthy 300)
+  start_job "$shape" 1000 # the first checkpoint is far away
+  job_options=()
+  for n in 1 2 3; do
+    wait_for "$bound" runs $((n - 1)) && wait_for "$bound" ranks_right || return 1
+    fault_rank "$1"
+  done
+  ends_within "$bound" "$job" && gave_up "$1" || return 1
+  rest
+  wait_for "$bound" idle_right || return 1
+  setting=$was
+  start_job "$shape" "$pause_ms"
+}
+
+# gave_up RANK: the job, after three attempts that all began at step 0.
+gave_up() {
+  [ "$code" = 137 ] && [ "$(grep -c '^attempt [123] runs from step 0$' "$out")" = 3 ] &&
+    grep -q "^muster.*: rank $1 on .*signal 9 (SIGKILL).*the same failure of the same rank ended 3 attempts in a row" "$err" &&
+    grep -q 'gave up at attempt 3, after 2 restarts' "$err"
+}

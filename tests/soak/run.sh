@@ -19,10 +19,10 @@ usage='soak [--seed S] [--minutes M] [--faults N] [--pods P] [--per-job K] [--on
   --per-job K   faults in one job (8)
   --only KIND   kinds of faults, and no second one beside it
   --beds B      so many beds side by side (1)
-  --log FILE    header, faults and summary, in FILE'
+  --log FILE    header, faults and summary (or the violation), in FILE'
 build=${MUSTER_BUILDDIR:?run this through ./dev soak}
 seed=$EPOCHSECONDS minutes='' limit='' positions=7 only='' per_job=8 beds=1 log=''
-bound=${SOAK_BOUND:-60} pause_ms=20
+bound=${SOAK_BOUND:-60} pause_ms=50
 refuse() { printf 'soak: %s\n%s\n' "$1" "$usage" >&2; exit 2; }
 while [ $# -gt 0 ]; do
   [ $# -gt 1 ] || refuse "what is $1?"
@@ -59,17 +59,30 @@ source "$top/tests/soak/faults.bash"
 
 why=$(bed_missing)
 [ -z "$why" ] || { echo "soak: $why" >&2; exit 77; }
-work=$(mktemp -d) side_by_side=()
+work=$(mktemp -d) side_by_side=() told=$work/told
+: >"$told"
 clean_up() {
   if [ "${#side_by_side[@]}" != 0 ]; then
     kill "${side_by_side[@]}" 2>/dev/null || true
     wait "${side_by_side[@]}" || true
+    gather_beds
   fi
+  [ -z "$log" ] || cp "$told" "$log" || true
   [ -z "${PODBOX_BED:-}" ] || "$podbox" down >/dev/null 2>&1 || true
   rm -rf "$work"
 }
 trap clean_up EXIT
 trap 'exit 130' INT TERM
+
+# gather_beds: what each of them told.
+gather_beds() {
+  local bed
+  for ((bed = 1; bed <= beds; bed++)); do
+    echo "bed $bed, seed $((seed + bed - 1)):"
+    cat "$work/bed.$bed" || true
+  done >>"$told" 2>/dev/null
+  side_by_side=()
+}
 
 all_kinds() { printf '%s\n' "${!fault_kinds[@]}" | sort; }
 if [ -n "$only" ]; then
@@ -151,14 +164,20 @@ draw_fault() {
   draw 1000 && gap_ms=$((gap_ms * drawn)) # at once, within a second, within four
   [ -z "$only" ] || second=0
   case $kind in holder | leader | leader_pod) position=0 ;; esac
-  until struck_fits; do position=$(((position + 1) % positions)); done
+  local tries
+  for ((tries = 0; tries < positions; tries++)); do
+    struck_fits && return
+    position=$(((position + 1) % positions))
+  done
+  kind=pod # nowhere now
 }
 
 # struck_fits: the position is one that this kind may strike.
 struck_fits() {
   case $setting in
     lead) [ "$position" != 0 ] || [[ $fault_not_leader != *" $kind "* ]] ;;
-    spare) [ "$shape" = star ] || [[ $fault_leaves != *" $kind "* ]] || ! is_inner "$position" ;;
+    # Where a stand-in stands its host name is not that of the member: nobody can tell it from another's.
+    plain) [ "$kind" != reuse_job ] || [ "${pod_of[position]}" = "train-$position" ] ;;
   esac
 }
 
@@ -172,7 +191,7 @@ violation() {
   local kept=$build/soak-$seed i
   rm -rf "$kept"
   mkdir -p "$kept"
-  cp -r "$work"/out "$work"/err "$work"/podbox.log "$work"/ckpt "$kept" 2>/dev/null || true
+  cp -r "$work"/out "$work"/err "$work"/other "$work"/podbox.log "$work"/ckpt "$kept" 2>/dev/null || true
   for ((i = 0; i <= positions + 1; i++)); do
     "$podbox" ps "train-$i" >"$kept/train-$i.ps" 2>&1 || true
     "$podbox" logs "train-$i" >"$kept/train-$i.log" 2>&1 || true
@@ -189,7 +208,7 @@ violation() {
     tail -n 12 "$err"
     tail -n 12 "$events"
     echo "again: ./dev soak --seed $seed --faults $faults --pods $positions --per-job $per_job${only:+ --only $only}; kept: $kept"
-  } | tee "$kept/trace"
+  } | tee "$kept/trace" | tell
   exit 1
 }
 
@@ -230,6 +249,7 @@ one_fault() {
   pause "$after_ms"
   before=$(attempt_now) line=$(lines_now) start=$(ms)
   strike "$kind" "$position" || violation "$name: it had no effect"
+  [ "$effect" != anew ] || before=0 line=0 effect=again
   if [ "$second" = 0 ]; then
     recovers "$effect" "$start" "$before" "$line"
     holds "$line"
@@ -250,7 +270,8 @@ one_fault() {
 # tell: to all who read on.
 tell() { tee -a "$told" | sed "s/^/${SOAK_BED:+$SOAK_BED| }/"; }
 
-# What a position's member is in the tree of --fanout 2: one that has others below it is inner.
+# What a position's member was in the tree of --fanout 2 at first: one that has others below it is
+# inner. Where there is a spare, members change places when one is lost.
 role_of() {
   if [ "$shape" = star ]; then
     echo -
@@ -321,19 +342,13 @@ all_beds() {
     side_by_side+=($!)
   done
   for ((bed = 1; bed <= beds; bed++)); do wait -n || exit; done
-  for ((bed = 1; bed <= beds; bed++)); do
-    echo "bed $bed, seed $((seed + bed - 1)):"
-    cat "$work/bed.$bed"
-  done >>"$told"
+  gather_beds
 }
 
 main() {
-  told=$work/told
-  : >"$told"
   [ -n "${SOAK_BED:-}" ] || header | tee "$told"
   if [ "$beds" = 1 ]; then one_bed; else all_beds; fi
   [ -n "${SOAK_BED:-}" ] || summary | tee -a "$told"
-  [ -z "$log" ] || cp "$told" "$log"
 }
 
 main; exit # bash has read all of this by now: a soak survives changes of its own file

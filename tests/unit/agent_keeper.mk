@@ -17,3 +17,7 @@ tests_unit_test_master_port_SOURCES = %D%/test_master_port.c
 tests_unit_test_master_port_LDADD = $(KEEPER_TEST_LIBS)
 tests_unit_test_rank_env_SOURCES = %D%/test_rank_env.c
 tests_unit_test_rank_env_LDADD = $(KEEPER_TEST_LIBS)
+check_PROGRAMS += tests/unit/test_inspector
+TESTS += tests/unit/test_inspector
+tests_unit_test_inspector_SOURCES = %D%/test_inspector.c
+tests_unit_test_inspector_LDADD = $(KEEPER_TEST_LIBS)

@@ -25,9 +25,8 @@ const char *fakedns_server(const struct fakedns *f);
 void fakedns_set_mood(struct fakedns *f, enum fakedns_mood mood);
 // Negative answers bring an SOA with this TTL and minimum; 0: none.
 void fakedns_set_soa(struct fakedns *f, unsigned seconds);
-// A record of a name (no final dot; "*.corp.example": of all names that end so): type "A", "AAAA" or "PTR" with its value. An "A"
-// of
-// "" makes the name exist without any.
+// A record of a name (no final dot; "*.corp.example": of all names that end so): type "A",
+// "AAAA" or "PTR" with its value. An "A" of "" makes the name exist without any.
 void fakedns_add(struct fakedns *f, const char *name, const char *type,
                  const char *value);
 // An A record and the PTR that leads back.

@@ -130,6 +130,10 @@ const struct link_ops *pair_accept(void *arg, struct link *link, void **link_arg
     p->accepts++;
     if (p->accept_none)
         return NULL;
+    if (p->listener.link != NULL) {
+        cr_assert_lt(p->nformer, sizeof p->former / sizeof *p->former);
+        p->former[p->nformer++] = p->listener.link;
+    }
     p->listener.link = link;
     *link_arg = &p->listener;
     return &pair_ops;
@@ -189,6 +193,8 @@ void pair_free(struct pair *p)
 {
     link_destroy(p->dialler.link);
     link_destroy(p->listener.link);
+    for (size_t i = 0; i < p->nformer; i++)
+        link_destroy(p->former[i]);
     link_server_destroy(p->server);
     keyring_destroy(p->keys[0]);
     if (p->keys[1] != p->keys[0])

@@ -45,6 +45,8 @@ struct pair {
     bool forget,
         find_any; // pair_find: no link, or the listener's whatever is asked for
     unsigned accepts;
+    struct link *former[16]; // the listener's, whose diallers have come again
+    size_t nformer;
 };
 
 // A directory for key rings; removed by pair_keys_remove.

@@ -40,7 +40,8 @@ void source_bed_start(struct source_bed *b)
 void source_bed_stop(struct source_bed *b)
 {
     source_destroy(b->source);
-    fakedns_destroy(b->server);
+    if (b->server != NULL)
+        fakedns_destroy(b->server);
     loop_destroy(b->base);
     members_free(&b->members);
     err_clear(&b->err);
@@ -95,13 +96,14 @@ static void on_failed(void *arg, const struct err *err)
 bool source_bed_begin(struct source_bed *b, enum source_kind kind, const char *text)
 {
     static const struct source_ops ops = {.update = on_update, .failed = on_failed};
-    struct source_spec spec = {.kind = kind,
-                               .text = text,
-                               .slots = -1,
-                               .poll_ms = b->poll_ms,
-                               .resolv_conf = b->resolv_conf,
-                               .hosts_file = b->hosts_file,
-                               .dns_servers = fakedns_server(b->server)};
+    struct source_spec spec = {
+        .kind = kind,
+        .text = text,
+        .slots = -1,
+        .poll_ms = b->poll_ms,
+        .resolv_conf = b->resolv_conf,
+        .hosts_file = b->hosts_file,
+        .dns_servers = b->server != NULL ? fakedns_server(b->server) : NULL};
     b->source = source_start(b->base, &spec, &ops, b, NULL, &b->err);
     cr_assert_eq(b->updates, 0);
     return b->source != NULL;

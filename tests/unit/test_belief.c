@@ -70,6 +70,25 @@ Test(belief, the_order_of_an_answer_means_nothing)
     cr_assert_str_eq(story("1,2,3,4,5,6 6,5,4,3,2,1 2,3,1,4,5,6"), "1 1 1");
 }
 
+Test(belief, a_lost_pods_successor_is_sought_for_some_answers)
+{
+    struct belief b = {0};
+    struct sockaddr_storage old, new;
+    hostname_literal("10.0.0.1", strlen("10.0.0.1"), &old);
+    hostname_literal("10.0.0.2", strlen("10.0.0.2"), &new);
+    belief_take(&b, &old, 1);
+    belief_avoid(&b);
+    for (int i = 0; i < BELIEF_SOUGHT; i++) {
+        cr_assert(belief_doubts(&b), "after %d answers", i);
+        cr_assert_not(belief_take(&b, &old, 1));
+    }
+    cr_assert_not(belief_doubts(&b));
+    belief_avoid(&b);
+    cr_assert(belief_take(&b, &new, 1));
+    cr_assert_not(belief_doubts(&b));
+    belief_free(&b);
+}
+
 Test(belief, a_lost_pod_gives_way_to_one_that_stands_beside_it)
 {
     cr_assert_str_eq(story("1,2 ! 1,2 1,2"), "1 1 2 2");

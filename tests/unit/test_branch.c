@@ -15,16 +15,16 @@
 
 Test(branch, every_event_in_every_state)
 {
-    // DIAL, UP, FAIL, GIVE_UP, LOSE, REDIAL
+    // DIAL, UP, FAIL, GIVE_UP, LOSE, REDIAL, EXCHANGE
     static const enum child_state want[CHILD_STATES][CHILD_EVENTS] = {
         [CHILD_WAITING] = {CHILD_DIALING, CHILD_WAITING, CHILD_WAITING, CHILD_GONE,
-                           CHILD_WAITING, CHILD_WAITING},
+                           CHILD_WAITING, CHILD_WAITING, CHILD_WAITING},
         [CHILD_DIALING] = {CHILD_DIALING, CHILD_ATTACHED, CHILD_WAITING, CHILD_GONE,
-                           CHILD_DIALING, CHILD_WAITING},
+                           CHILD_DIALING, CHILD_WAITING, CHILD_WAITING},
         [CHILD_ATTACHED] = {CHILD_ATTACHED, CHILD_ATTACHED, CHILD_ATTACHED,
-                            CHILD_ATTACHED, CHILD_GONE, CHILD_ATTACHED},
+                            CHILD_ATTACHED, CHILD_GONE, CHILD_ATTACHED, CHILD_WAITING},
         [CHILD_GONE] = {CHILD_DIALING, CHILD_GONE, CHILD_GONE, CHILD_GONE, CHILD_GONE,
-                        CHILD_WAITING},
+                        CHILD_WAITING, CHILD_WAITING},
     };
     for (int s = 0; s < CHILD_STATES; s++)
         for (int ev = 0; ev < CHILD_EVENTS; ev++)
@@ -41,7 +41,7 @@ struct bed {
     Muster__Member member, *members[1];
     char address[64], none[1];
     unsigned attached, missing, final, lost, broken;
-    char kind[32];
+    char kind[32]; // of what was missing or lost last
 };
 
 static void on_frame(void *arg, const struct frame *f)
@@ -60,6 +60,7 @@ static void on_missing(void *arg, uint32_t vertex, const struct err *why, bool f
     struct bed *b = arg;
     b->missing++;
     b->final += final ? 1 : 0;
+    snprintf(b->kind, sizeof b->kind, "%s", why->kind != NULL ? why->kind : "");
 }
 
 static void on_lost(void *arg, uint32_t vertex, const struct err *why)
@@ -101,7 +102,7 @@ static void end_child(struct bed *b)
     b->pair.listener.link = NULL;
 }
 
-static void start(struct bed *b, uint32_t grace_ms)
+static void start_within(struct bed *b, uint32_t grace_ms, uint32_t connect_ms)
 {
     static const struct branch_ops ops = {on_frame, on_attached, on_missing,
                                           on_lost,  on_broken,   NULL};
@@ -115,13 +116,18 @@ static void start(struct bed *b, uint32_t grace_ms)
     b->attach.members = b->members;
     b->attach.n_members = 1;
     b->attach.fanout = 64;
-    b->attach.connect_ms = 60000;
+    b->attach.connect_ms = connect_ms;
     listen_again(b);
     struct branch_conf conf = {.link = b->pair.conf[0],
                                .tree = {.vertices = 2, .fanout = 64},
                                .attach = &b->attach};
     conf.link.grace_ms = grace_ms;
     b->branch = branch_create(&conf, &ops, b);
+}
+
+static void start(struct bed *b, uint32_t grace_ms)
+{
+    start_within(b, grace_ms, 60000);
 }
 
 static void finish(struct bed *b)
@@ -138,6 +144,12 @@ static bool is_attached(struct pair *p)
 static bool is_attached_twice(struct pair *p)
 {
     return ((struct bed *)p)->attached == 2 && p->listener.frames == 2;
+}
+
+// Others that were refused had no ATTACH.
+static bool is_attached_at_last(struct pair *p)
+{
+    return ((struct bed *)p)->attached == 1;
 }
 
 static bool is_lost(struct pair *p)
@@ -196,6 +208,23 @@ Test(branch, one_that_is_attached_and_connected_is_left_alone)
     finish(&b);
 }
 
+Test(branch, one_that_is_attached_is_let_go_without_a_word_for_another_member)
+{
+    struct bed b;
+    start(&b, 600000);
+    pair_run(&b.pair, is_attached);
+    set_address(&b, "127.0.0.1", 1); // where nobody listens so far
+    branch_exchange(b.branch, 1);
+    cr_assert_eq(branch_attached(b.branch), 0);
+    pair_run(&b.pair, is_missed_twice);
+    cr_assert_eq(b.lost + b.final, 0); // it is dialed as one that was lost
+    listen_again(&b);
+    branch_redial(b.branch, 1);
+    pair_run(&b.pair, is_attached_twice);
+    cr_assert_eq(b.lost, 0);
+    finish(&b);
+}
+
 Test(branch, a_try_at_an_old_address_is_dropped_for_a_new_one)
 {
     struct bed b;
@@ -247,6 +276,35 @@ Test(branch, what_cannot_be_an_address_is_given_up_unless_it_was_lost_before)
     listen_again(&b);
     branch_redial(b.branch, 1);
     pair_run(&b.pair, is_attached);
+    finish(&b);
+}
+
+Test(branch, another_pod_at_the_address_is_met_again_until_it_is_the_right_one)
+{
+    struct bed b;
+    char wanted[] = "train-1", other[] = "other-0";
+    start(&b, 0);
+    b.member.hostname = wanted; // before the loop runs: of the first try
+    b.pair.hello[1].hostname = other;
+    pair_run(&b.pair, is_missed_twice);
+    cr_assert_str_eq(b.kind, "OTHER_POD");
+    cr_assert_eq(b.final + b.attached, 0);
+    b.pair.hello[1].hostname = wanted;
+    pair_run(&b.pair, is_attached_at_last);
+    cr_assert_eq(b.final, 0);
+    finish(&b);
+}
+
+Test(branch, another_pod_at_the_address_is_given_up_when_the_time_is_over)
+{
+    struct bed b;
+    char wanted[] = "train-1", other[] = "other-0";
+    start_within(&b, 0, 150);
+    b.member.hostname = wanted;
+    b.pair.hello[1].hostname = other;
+    pair_run(&b.pair, is_given_up);
+    cr_assert_str_eq(b.kind, "OTHER_POD");
+    cr_assert_eq(b.attached, 0);
     finish(&b);
 }
 

@@ -22,6 +22,14 @@ static struct claim *make(bool rerun, bool adopt)
     return claim_create(&conf);
 }
 
+static struct claim *make_ordered(const char *order)
+{
+    struct claim_conf conf = {
+        .members = MEMBERS, .argv = argv, .argc = 1, .rerun = true, .order = order};
+    memset(conf.launcher, 'm', sizeof conf.launcher);
+    return claim_create(&conf);
+}
+
 // A record that holds what it points to.
 struct story {
     Muster__Record record;
@@ -168,6 +176,28 @@ Test(claim, a_job_that_is_done_is_over_but_not_for_another_program_or_a_rerun)
     cr_assert_eq(claim_term(c), 3);
     cr_assert_null(claim_last(c));
     claim_destroy(c);
+}
+
+// Of a launcher that is started again with the words of the one before.
+Test(claim, an_order_to_rerun_counts_once)
+{
+    char first[] = "first", second[] = "second";
+    struct story s;
+    for (unsigned done = 0; done < 2; done++) {
+        came_to(&s, 2, 3, train, 3, 't');
+        s.progress.order = first;
+        s.progress.done = done;
+        struct claim *c = make_ordered(first);
+        all_say(c, &s.record);
+        cr_assert_eq(claim_judge(c, members, false), done ? CLAIM_OVER : CLAIM_ASKING);
+        cr_assert(!claim_begins_anew(c));
+        claim_destroy(c);
+        c = make_ordered(second);
+        all_say(c, &s.record);
+        cr_assert_eq(claim_judge(c, members, false), CLAIM_ASKING);
+        cr_assert(claim_begins_anew(c));
+        claim_destroy(c);
+    }
 }
 
 Test(claim, of_the_same_attempt_the_one_that_knows_its_end_counts)
@@ -385,6 +415,90 @@ Test(claim, by_the_word_of_a_member_that_comes_late_nobody_is_deposed)
     held(&ghost, 7, 'g'); // it has granted by now: this one counts
     cr_assert_eq(claim_denied(c, 2, &ghost.record), CLAIM_DEPOSED);
     claim_destroy(c);
+}
+
+Test(claim, the_last_term_is_claimed_and_no_further_one)
+{
+    struct story s;
+    struct claim *c = make(false, false);
+    held(&s, CLAIM_TERM_MAX - 1, 'x');
+    all_say(c, &s.record);
+    cr_assert_eq(claim_judge(c, members, false), CLAIM_ASKING);
+    cr_assert_eq(claim_term(c), CLAIM_TERM_MAX);
+    claim_destroy(c);
+    for (uint32_t more = 0; more < 2;
+         more++) { // no agent grants the one above it, either
+        c = make(true, true);
+        held(&s, CLAIM_TERM_MAX + more, 'x');
+        claim_record(c, 0, &blank);
+        claim_record(c, 1, &s.record);
+        claim_record(c, 2, &blank);
+        cr_assert_eq(claim_judge(c, members, false), CLAIM_SPENT);
+        cr_assert_eq(claim_term(c), 0);
+        cr_assert_eq(claim_judge(c, members, true), CLAIM_SPENT); // for ever
+        cr_assert_eq(claim_granted(c, 0, 1), CLAIM_SPENT);
+        claim_destroy(c);
+    }
+}
+
+Test(claim, who_is_outbid_with_the_last_term_cannot_claim_again)
+{
+    struct story s, ghost;
+    struct claim *c = make(false, false);
+    came_to(&s, 1, 4, train, 3, 't');
+    claim_record(c, 0, &s.record);
+    claim_record(c, 1, &s.record);
+    claim_judge(c, members, true);
+    claim_granted(c, 0, 2);
+    claim_granted(c, 1, 2);
+    held(&ghost, CLAIM_TERM_MAX, 'g');
+    cr_assert_eq(claim_denied(c, 2, &ghost.record), CLAIM_REIGNS);
+    cr_assert(claim_outbid(c));
+    cr_assert_eq(claim_again(c), CLAIM_SPENT);
+    cr_assert_eq(claim_term(c), 2);
+    claim_destroy(c);
+}
+
+// Members that are missing may be reached in another way: while the claim hangs on them.
+Test(claim, it_lacks_members_as_long_as_those_that_are_here_cannot_do_without)
+{
+    struct story s;
+    struct claim *c = make(false, false);
+    cr_assert_not(claim_lacks(c, false)); // they have their time
+    cr_assert(claim_lacks(c, true));
+    claim_record(c, 0, &blank);
+    cr_assert(claim_lacks(c, true)); // it tells nothing
+    cr_assert(claim_pins(c, 0));
+    came_to(&s, 1, 4, train, 3, 't');
+    claim_record(c, 1, &s.record);
+    cr_assert_not(claim_lacks(c, true)); // judge it
+    claim_lost(c, 0);
+    cr_assert_eq(claim_judge(c, members, true), CLAIM_SHORT);
+    cr_assert(claim_lacks(c, true));
+    cr_assert_not(claim_pins(c, 1));
+    claim_record(c, 0, &blank);
+    cr_assert_eq(claim_judge(c, members, true), CLAIM_ASKING);
+    cr_assert(claim_lacks(c, true));
+    claim_granted(c, 0, 2);
+    cr_assert_not(claim_pins(c, 0));
+    cr_assert(claim_pins(c, 1)); // its ranks are being ended
+    cr_assert_eq(claim_granted(c, 1, 2), CLAIM_REIGNS);
+    cr_assert_not(claim_lacks(c, true));
+    cr_assert_not(claim_pins(c, 2));
+    claim_destroy(c);
+}
+
+Test(claim, a_job_that_is_new_or_begun_anew_wants_all_and_lacks_none)
+{
+    struct story s;
+    for (unsigned rerun = 0; rerun < 2; rerun++) {
+        struct claim *c = make(rerun, false);
+        came_to(&s, 1, 4, train, 3, 't');
+        all_say(c, rerun ? &s.record : &blank);
+        cr_assert_eq(claim_judge(c, members, true), CLAIM_ASKING);
+        cr_assert_not(claim_lacks(c, true));
+        claim_destroy(c);
+    }
 }
 
 // Positions on 0 and 1; then a spare, 2, has that of 1.

@@ -99,7 +99,8 @@ static void run_model(struct model *m, unsigned seed)
 }
 
 struct sum {
-    unsigned takeovers, runs, given_up;
+    unsigned takeovers, runs;
+    unsigned given_up; // once nothing fails any more
 };
 
 // Each seed with a model of that kind; `dead`: afterwards up to four agents are out of reach.
@@ -109,13 +110,14 @@ static struct sum run_all(const struct model *kind, bool dead)
     for (unsigned seed = 1; seed <= SEEDS; seed++) {
         struct model m = *kind;
         run_model(&m, seed);
+        unsigned before = m.given_up;
         if (dead)
             claim_model_kill(&m, seed % ((1U << AGENTS) - 1));
         if (!m.groups_differ)
             settle(&m, seed);
         sum.takeovers += m.takeovers;
         sum.runs += m.runs;
-        sum.given_up += m.given_up;
+        sum.given_up += m.given_up - before;
         claim_model_destroy(&m);
     }
     return sum;

@@ -112,6 +112,7 @@ Test(filter, relative_names)
     expect(filter_list, "a\nb\nc\n", "+e:1\n", "a=-");
     refuse(filter_list, "a\nb\n", "+n2\n", "L:1:1: HF_NO_SUCH_HOST: ");
     refuse(filter_list, "a\nb\n", "x\n", "L:1:1: HF_NO_SUCH_HOST: ");
+    refuse(filter_list, "a\nb\n", "+e:0\n", "L: HF_EMPTY: no host is left");
     refuse(filter_list, "a\nb\n", "a\n+n0\n", "L:2:1: HF_DUP_COUNT: a is chosen twice");
     refuse(filter_list, "a slots=1\n", "a:2\n", "L:1:1: HF_BAD_COUNT: 2 slots of a");
     refuse(filter_list, "a slots=1\n", "+x1\n", "L:1:1: HF_RELATIVE_IN_ALLOC: ");

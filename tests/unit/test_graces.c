@@ -4,6 +4,8 @@
 #include "wire/graces.h"
 #include "wire/link.h"
 
+enum { DEAD_MS = LINK_HEARTBEAT_MS * LINK_DEAD_BEATS };
+
 Test(graces, a_silent_link_ends_so_long_after_its_last_byte)
 {
     cr_assert_eq(graces_link_end(3000, 0, 5000), 5000);
@@ -46,7 +48,7 @@ Test(graces, the_fence_is_behind_the_last_rank_and_not_by_much)
         for (int l = 0; l < 5; l++)
             for (int o = 0; o < 5; o++)
                 for (int s = 0; s < 3; s++) {
-                    struct graces g = {LINK_DEAD_MS, links[l], orphans[o], stops[s]};
+                    struct graces g = {DEAD_MS, links[l], orphans[o], stops[s]};
                     cr_assert_eq(graces_outlive_ms(&g, below),
                                  last_rank_ms(&g, below) + graces_margin_ms(&g),
                                  "%u below, link %u, orphan %u, stop %u", below,
@@ -56,7 +58,7 @@ Test(graces, the_fence_is_behind_the_last_rank_and_not_by_much)
 
 Test(graces, the_defaults_come_to_thirteen_seconds)
 {
-    struct graces g = {LINK_DEAD_MS, 5000, 6000, 10000};
+    struct graces g = {DEAD_MS, 5000, 6000, 10000};
     cr_assert_eq(graces_outlive_ms(&g, 0), 12750);
     cr_assert_eq(graces_outlive_ms(&g, 1), 17750);
 }

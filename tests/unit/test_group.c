@@ -26,12 +26,15 @@ static void three(struct group *g)
 
 Test(group, every_event_in_every_state)
 {
-    // ADDRESS, GREETED, LOST
+    // ADDRESS, GREETED, LOST, LATE, MOVED
     static const enum group_state want[GROUP_STATES][GROUP_EVENTS] = {
-        [GROUP_MISSING] = {GROUP_FOUND, GROUP_MISSING, GROUP_MISSING},
-        [GROUP_FOUND] = {GROUP_FOUND, GROUP_ATTACHED, GROUP_FOUND},
-        [GROUP_ATTACHED] = {GROUP_ATTACHED, GROUP_ATTACHED, GROUP_LOST},
-        [GROUP_LOST] = {GROUP_LOST, GROUP_ATTACHED, GROUP_LOST},
+        [GROUP_MISSING] = {GROUP_FOUND, GROUP_MISSING, GROUP_MISSING, GROUP_LOST,
+                           GROUP_MISSING},
+        [GROUP_FOUND] = {GROUP_FOUND, GROUP_ATTACHED, GROUP_FOUND, GROUP_LOST,
+                         GROUP_FOUND},
+        [GROUP_ATTACHED] = {GROUP_ATTACHED, GROUP_ATTACHED, GROUP_LOST, GROUP_ATTACHED,
+                            GROUP_LOST},
+        [GROUP_LOST] = {GROUP_LOST, GROUP_ATTACHED, GROUP_LOST, GROUP_LOST, GROUP_LOST},
     };
     for (int s = 0; s < GROUP_STATES; s++)
         for (int ev = 0; ev < GROUP_EVENTS; ev++) {
@@ -52,6 +55,41 @@ Test(group, counts_found_and_attached)
     g.v[0].state = GROUP_ATTACHED;
     cr_assert_eq(group_attached(&g), 1);
     cr_assert_eq(group_found(&g), 2);
+    group_free(&g);
+}
+
+Test(group, members_change_places_and_nobody_else_does)
+{
+    struct group g = {0};
+    three(&g);
+    for (uint32_t i = 0; i < 3; i++) {
+        cr_assert_eq(group_vertex_of(&g, i), i + 1);
+        cr_assert_eq(group_member_of(&g, i + 1), i);
+    }
+    group_exchange(&g, 1, 3); // train-0 to vertex 3
+    group_exchange(&g, 3, 2); // and on to 2
+    static const uint32_t vertices[] = {2, 3, 1}, members[] = {2, 0, 1};
+    for (uint32_t i = 0; i < 3; i++) {
+        cr_assert_eq(group_vertex_of(&g, i), vertices[i]);
+        cr_assert_eq(group_member_of(&g, i + 1), members[i]);
+        cr_assert_eq(group_at(&g, i + 1), &g.v[members[i]]);
+    }
+    group_free(&g);
+}
+
+Test(group, what_was_said_of_who_was_at_a_vertex_before_is_told_apart)
+{
+    struct group g = {0};
+    three(&g);
+    cr_assert(group_is_current(&g, 1, 0));
+    group_exchange(&g, 1, 3);
+    group_say(&g, 3, 7);
+    group_say(&g, 1, 8);
+    cr_assert(group_is_current(&g, 3, 7));
+    cr_assert_not(group_is_current(&g, 3, 6));
+    cr_assert_not(group_is_current(&g, 1, 7));
+    cr_assert(group_is_current(&g, 1, 9));
+    cr_assert(group_is_current(&g, 2, 0));
     group_free(&g);
 }
 

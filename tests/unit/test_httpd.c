@@ -10,6 +10,7 @@
 #include "common/httpd.h"
 #include "common/httpreq.h"
 #include "common/jsontext.h"
+#include "common/listener.h"
 #include "common/loop.h"
 #include "common/mem.h"
 #include "common/promtext.h"
@@ -66,6 +67,43 @@ Test(httpreq, a_head_without_an_end_is_refused)
     cr_assert_not(httpreq_parse(text, HTTPREQ_HEAD_MAX, &r));
     cr_assert(httpreq_parse(text, sizeof text, &r));
     cr_assert_eq(r.status, 431);
+}
+
+Test(httpreq, bodies_are_taken_where_they_are_wanted)
+{
+    static const struct {
+        const char *text;
+        int status;
+        size_t body_len;
+        bool expects;
+    } cases[] = {
+        {"POST /x HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", 0, 3, false},
+        {"POST /x HTTP/1.1\ncontent-length:\t3 \nExpect: 100-Continue\n\n", 0, 3, true},
+        {"GET /x HTTP/1.1\r\nContent-Length: 3\r\n\r\n", 0, 0, false},
+        {"POST /x HTTP/1.1\r\n\r\n", 411, 0, false},
+        {"POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", 411, 0, false},
+        {"POST /x HTTP/1.1\r\nContent-Length: 11\r\n\r\n", 413, 0, false},
+        {"POST /x HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n", 413, 0,
+         false},
+        {"POST /x HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400, 0, false},
+        {"POST /x HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n", 400, 0,
+         false},
+        {"POST /x HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+         400, 0, false},
+        {"POST /x HTTP/1.1\r\nHost\r\n\r\n", 400, 0, false},
+        {"POST /x HTTP/1.1\r\nHost : x\r\n\r\n", 400, 0, false},
+        {"POST /x HTTP/1.1\r\nA: b\r\n folded\r\n\r\n", 400, 0, false},
+        {"PUT /x HTTP/1.1\r\nContent-Length: 1\r\n\r\n", 405, 0, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct httpreq r;
+        cr_assert(httpreq_parse_post(cases[i].text, strlen(cases[i].text), 10, &r));
+        cr_assert_eq(r.status, cases[i].status, "case %zu: %d", i, r.status);
+        cr_assert_eq(r.body_len, cases[i].body_len, "case %zu", i);
+        cr_assert_eq(r.expects, cases[i].expects, "case %zu", i);
+        if (r.status == 0 && r.post)
+            cr_assert_eq(cases[i].text[r.body_at - 1], '\n');
+    }
 }
 
 Test(promtext, labels_hold_any_text)
@@ -234,10 +272,10 @@ Test(httpd, places_to_listen_at)
                                       ":80",    "[::1:80",     "host:80", "123456",
                                       "1 ",     "[1.2.3.4]:80"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
-        cr_assert_eq(httpd_check(good[i], NULL), 0, "%s", good[i]);
+        cr_assert_eq(listener_check(good[i], NULL), 0, "%s", good[i]);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         ERR_AUTO err = ERR_INIT;
-        cr_assert_eq(httpd_check(bad[i], &err), -1, "%s", bad[i]);
+        cr_assert_eq(listener_check(bad[i], &err), -1, "%s", bad[i]);
         cr_assert_not_null(strstr(err.text, "0.0.0.0:9400"));
     }
 }

@@ -10,13 +10,17 @@ static const enum job_state expected[JOB_STATES][JOB_EVENTS] = {
     [JOB_CONNECT] = {[JOB_EV_CONNECTED] = JOB_CLAIM,
                      [JOB_EV_CAUSE] = JOB_CLOSE,
                      [JOB_EV_LEAVE] = JOB_CLOSE},
-    [JOB_CLAIM] = {[JOB_EV_CLAIMED] = JOB_PREPARE,
+    [JOB_CLAIM] = {[JOB_EV_CLAIMED] = JOB_INSPECT,
                    [JOB_EV_AGAIN] = JOB_MUSTER,
                    [JOB_EV_CAUSE] = JOB_CLOSE,
                    [JOB_EV_LEAVE] = JOB_CLOSE},
     [JOB_MUSTER] = {[JOB_EV_LEAVE] = JOB_CLOSE,
-                    [JOB_EV_MUSTERED] = JOB_PREPARE,
+                    [JOB_EV_MUSTERED] = JOB_INSPECT,
                     [JOB_EV_CAUSE] = JOB_DRAIN},
+    [JOB_INSPECT] = {[JOB_EV_LEAVE] = JOB_CLOSE,
+                     [JOB_EV_INSPECTED] = JOB_PREPARE,
+                     [JOB_EV_AGAIN] = JOB_MUSTER,
+                     [JOB_EV_CAUSE] = JOB_DRAIN},
     [JOB_PREPARE] = {[JOB_EV_LEAVE] = JOB_CLOSE,
                      [JOB_EV_READY] = JOB_START,
                      [JOB_EV_CAUSE] = JOB_STOP},
@@ -56,17 +60,27 @@ static enum job_state go(enum job_state s, const enum job_event *way, size_t n)
 Test(job_fsm, a_good_run_goes_from_found_to_closed)
 {
     static const enum job_event good[] = {
-        JOB_EV_FOUND, JOB_EV_CONNECTED, JOB_EV_CLAIMED, JOB_EV_READY, JOB_EV_STARTED,
-        JOB_EV_ENDED, JOB_EV_STOPPED,   JOB_EV_DRAINED, JOB_EV_CLOSED};
+        JOB_EV_FOUND,   JOB_EV_CONNECTED, JOB_EV_CLAIMED, JOB_EV_INSPECTED,
+        JOB_EV_READY,   JOB_EV_STARTED,   JOB_EV_ENDED,   JOB_EV_STOPPED,
+        JOB_EV_DRAINED, JOB_EV_CLOSED};
     cr_assert_eq(go(JOB_DISCOVER, good, sizeof good / sizeof *good), JOB_DONE);
 }
 
 Test(job_fsm, a_failure_leads_round_to_the_next_attempt)
 {
-    static const enum job_event round[] = {JOB_EV_CAUSE, JOB_EV_AGAIN, JOB_EV_MUSTERED,
-                                           JOB_EV_READY, JOB_EV_STARTED};
+    static const enum job_event round[] = {JOB_EV_CAUSE,    JOB_EV_AGAIN,
+                                           JOB_EV_MUSTERED, JOB_EV_INSPECTED,
+                                           JOB_EV_READY,    JOB_EV_STARTED};
     cr_assert_eq(go(JOB_RUN, round, sizeof round / sizeof *round), JOB_RUN);
-    cr_assert_eq(go(JOB_PREPARE, round, 3), JOB_PREPARE); // the next one's
+    cr_assert_eq(go(JOB_PREPARE, round, 4), JOB_PREPARE); // the next one's
+}
+
+Test(job_fsm, who_is_not_fit_is_replaced_before_the_attempt_begins)
+{
+    static const enum job_event round[] = {JOB_EV_AGAIN, JOB_EV_MUSTERED,
+                                           JOB_EV_INSPECTED};
+    cr_assert_eq(go(JOB_INSPECT, round, 1), JOB_MUSTER);
+    cr_assert_eq(go(JOB_INSPECT, round, 3), JOB_PREPARE);
 }
 
 Test(job_fsm, a_cause_never_leaves_ranks_unproven)

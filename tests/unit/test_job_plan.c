@@ -32,12 +32,23 @@ static struct roll *make_roll(const char *first, const char *second)
     return roll_create("key", 1, &m);
 }
 
+static void two_vertices(struct group *g)
+{
+    MEMBERS_AUTO m = MEMBERS_INIT;
+    two_members(&m, "10.0.0.1", "10.0.0.2");
+    group_update(g, &m);
+}
+
 static Muster__Prepare *plan(const struct roll *roll, struct opts *o)
 {
     struct map map;
+    struct group group = {0};
     struct map_member mm[] = {{"a", 2, 0}, {"b", 2, 0}};
+    const struct job_plan what = {roll, &group, &map, o};
+    two_vertices(&group);
     cr_assert_eq(map_ranks(mm, 2, &o->map, &map, NULL), 0);
-    Muster__Prepare *p = job_plan_prepare(roll, &map, o, "ns-1", NULL);
+    Muster__Prepare *p = job_plan_prepare(&what, "ns-1", NULL);
+    group_free(&group);
     map_free(&map);
     return p;
 }
@@ -199,6 +210,8 @@ Test(job_plan, a_spawned_world_has_its_own_programs_and_numbers)
     struct app_opts app = {.argv = argv, .argc = 1};
     struct opts o = {.apps = {&app, 1}, .pmi = "pmix", .grace_ms = 9};
     uint32_t order[] = {0, 1, 2};
+    struct group group = {0};
+    two_vertices(&group);
     struct map_position positions[] = {{.member = 1, .count = 3, .ranks = order}};
     struct map map = {.positions = positions, .npositions = 1, .ranks = 3, .slots = 4};
     Muster__App apps[2] = {MUSTER__APP__INIT, MUSTER__APP__INIT};
@@ -219,7 +232,7 @@ Test(job_plan, a_spawned_world_has_its_own_programs_and_numbers)
     rq.apps = list;
     rq.n_apps = 2;
     Muster__Prepare *p =
-        job_plan_spawn(roll, &map, &o,
+        job_plan_spawn(&(struct job_plan){roll, &group, &map, &o},
                        &(struct job_plan_spawn){
                            .request = &rq, .nspace = "ns.1", .number = 1, .first = 7});
     cr_assert_str_eq(p->nspace, "ns.1");
@@ -234,5 +247,6 @@ Test(job_plan, a_spawned_world_has_its_own_programs_and_numbers)
     cr_assert_eq(p->positions[0]->ranks[2], 2);
     cr_assert_eq(p->grace_ms, 9);
     msg_free(p);
+    group_free(&group);
     roll_destroy(roll);
 }

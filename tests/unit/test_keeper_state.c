@@ -26,6 +26,15 @@ Test(keeper_state, an_attempt_that_is_stopped)
     cr_assert_eq(RUN(KEEPER_STOP_NOW, KEEPER_EMPTY, KEEPER_DRAINED), KEEPER_STOPPED);
 }
 
+Test(keeper_state, an_attempt_that_is_asked_first)
+{
+    cr_assert_eq(RUN(KEEPER_SPAWNED, KEEPER_ASK), KEEPER_ASKING);
+    cr_assert_eq(RUN(KEEPER_SPAWNED, KEEPER_ASK, KEEPER_ANSWERED), KEEPER_ENDING);
+    cr_assert_eq(RUN(KEEPER_SPAWNED, KEEPER_ASK, KEEPER_GRACE_OVER), KEEPER_ENDING);
+    cr_assert_eq(RUN(KEEPER_SPAWNED, KEEPER_ASK, KEEPER_GRACE_OVER, KEEPER_GRACE_OVER),
+                 KEEPER_KILLING);
+}
+
 Test(keeper_state, a_failed_start_is_cleared_first)
 {
     cr_assert_eq(RUN(KEEPER_SPAWN_FAILED), KEEPER_CLEARING);
@@ -79,7 +88,9 @@ static const enum keeper_state expected[KEEPER_STATES][KEEPER_EVENTS] = {
                       [KEEPER_STOP] = KEEPER_ENDING,
                       [KEEPER_STOP_NOW] = KEEPER_KILLING,
                       [KEEPER_AGENT_GONE] = KEEPER_ORPHANED},
-    [KEEPER_ASKING] = {[KEEPER_STOP] = KEEPER_ENDING,
+    [KEEPER_ASKING] = {[KEEPER_ANSWERED] = KEEPER_ENDING,
+                       [KEEPER_GRACE_OVER] = KEEPER_ENDING,
+                       [KEEPER_STOP] = KEEPER_ENDING,
                        [KEEPER_STOP_NOW] = KEEPER_KILLING,
                        [KEEPER_AGENT_GONE] = KEEPER_ORPHANED},
     [KEEPER_ENDING] = {[KEEPER_STOP_NOW] = KEEPER_KILLING,

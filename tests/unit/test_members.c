@@ -101,6 +101,17 @@ Test(members, localhost_is_renamed_only_among_others)
     cr_assert_str_eq(err.kind, "HF_DUP_COUNT");
 }
 
+Test(hostname, names_are_told_that_are_made_of_addresses)
+{
+    cr_assert(hostname_is_of_address("10.0.0.1"));
+    cr_assert(hostname_is_of_address("10-244-1-5.train.default.svc"));
+    cr_assert(hostname_is_of_address("fd00--5.train"));
+    cr_assert(!hostname_is_of_address("train-0.train"));
+    cr_assert(!hostname_is_of_address("10-244-1-256.train"));
+    cr_assert(!hostname_is_of_address("10-244-1.train"));
+    cr_assert(!hostname_is_of_address(""));
+}
+
 Test(hostname, only_strict_addresses_are_addresses)
 {
     static const char *const not [] = {"20260",     "010.1.2.3", "10.1.2", "0x0a.1.2.3",
@@ -136,4 +147,18 @@ Test(members, a_pods_host_name_is_the_head_of_its_name)
     cr_assert_not(hostname_heads("train-1.train", "train-1"));
     cr_assert_not(hostname_heads("", ".train"));
     cr_assert_not(hostname_heads("10", "10.0.0.1")); // an address
+}
+
+// Readers bound the count of one line: that of many is bounded, too.
+Test(members, slots_of_repeats_are_bounded_in_all)
+{
+    ERR_AUTO err = ERR_INIT;
+    MEMBERS_AUTO m = MEMBERS_INIT;
+    for (int i = 0; i < 2200; i++) {
+        add(&m, "a")->slots = 1000000;
+        add(&m, "b")->slots = 1;
+    }
+    cr_assert_eq(members_merge(&m, "hosts", &err), -1);
+    cr_assert_str_eq(err.text,
+                     "hosts: HF_BAD_COUNT: a has more than 1000000 slots in all");
 }

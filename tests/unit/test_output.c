@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/loop.h"
+#include "common/mem.h"
 #include "launcher/output.h"
 
 struct bed {
@@ -292,5 +293,27 @@ Test(output, ranks_that_start_again_have_new_streams_and_no_old_credit, .timeout
     cr_assert(output_is_ended(b.output));
     cr_assert_eq(b.drained, 1);
     free(block);
+    tear_down(&b);
+}
+
+// A progress bar is a line without an end. As many as there are ranks are not kept for ever.
+Test(output, unfinished_lines_are_bounded_all_together, .timeout = 20)
+{
+    enum { MOST = 60 << 20, REST = 9 << 20, SHORT = 1000 };
+    struct bed b = {0};
+    char *text = xmalloc(MOST);
+    memset(text, '.', MOST);
+    set_up(&b, 4);
+    output_data(b.output, 0, 1, text, MOST);
+    output_data(b.output, 1, 1, text, MOST);
+    output_data(b.output, 2, 2, text, SHORT);
+    cr_assert_eq(output_passed(b.output), 0);
+    output_data(b.output, 2, 1, text, REST);
+    cr_assert(output_waits(b.output)); // more than a pipe takes, and nobody reads it
+    size_t passed = output_passed(b.output);
+    cr_assert_gt(passed, 0);
+    output_data(b.output, 3, 2, text, SHORT); // short lines are whole all the same
+    cr_assert_eq(output_passed(b.output), passed);
+    free(text);
     tear_down(&b);
 }

@@ -10,33 +10,35 @@
 #include "agent/port_holder.h"
 #include "common/mem.h"
 
-#define HEAD                                                                           \
-    "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   "   \
-    "uid "                                                                             \
-    " timeout inode\n"
-
-static const char table[] =
-    HEAD "   0: 00000000:2AF8 00000000:0000 0A 00000000:00000000 00:00000000 00000000"
-         "     0        0 4711 1 0000000000000000 100 0 0 10 0\n"
-         "   1: 0100007F:2AF9 0200007F:2AF8 01 00000000:00000000 00:00000000 00000000"
-         "     0        0 4712 1 0000000000000000 20 4 30 10 -1\n"
-         " 123: 0100007F:2AFA 00000000:0000 0A 00000000:00000000 00:00000000 00000000"
-         "  1000        0 18446744073709551 1 0000000000000000 100 0 0 10 0\n";
+static const char head[] =
+    "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid "
+    " timeout inode\n";
+static const char listener[] =
+    "   0: 00000000:2AF8 00000000:0000 0A 00000000:00000000 00:00000000 00000000"
+    "     0        0 4711 1 0000000000000000 100 0 0 10 0\n";
+static const char connection[] =
+    "   1: 0100007F:2AF9 0200007F:2AF8 01 00000000:00000000 00:00000000 00000000"
+    "     0        0 4712 1 0000000000000000 20 4 30 10 -1\n";
+static const char local[] =
+    " 123: 0100007F:2AFA 00000000:0000 0A 00000000:00000000 00:00000000 00000000"
+    "  1000        0 18446744073709551 1 0000000000000000 100 0 0 10 0\n";
 
 Test(port_holder, a_listener_is_found_by_its_port)
 {
-    cr_assert_eq(port_holder_inode(table, 0x2af8), 4711);
-    cr_assert_eq(port_holder_inode(table, 0x2afa), 18446744073709551ul);
+    cr_assert_eq(port_holder_inode(listener, 0x2af8), 4711);
+    cr_assert_eq(port_holder_inode(local, 0x2afa), 18446744073709551ul);
+    cr_assert_eq(port_holder_inode(listener, 0x2afa), 0);
 }
 
 Test(port_holder, who_only_has_a_connection_holds_nothing)
 {
-    cr_assert_eq(port_holder_inode(table, 0x2af9), 0);
+    cr_assert_eq(port_holder_inode(connection, 0x2af9), 0);
+    cr_assert_eq(port_holder_inode(connection, 0x2af8), 0);
 }
 
-Test(port_holder, what_is_no_table_has_nobody)
+Test(port_holder, what_tells_of_no_socket_has_nobody)
 {
-    static const char *const bad[] = {"", HEAD, "\n\n", "0: x", "0: 00000000:2AF8"};
+    const char *const bad[] = {"", head, "\n\n", "0: x", "0: 00000000:2AF8"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         cr_assert_eq(port_holder_inode(bad[i], 0x2af8), 0);
 }

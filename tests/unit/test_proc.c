@@ -10,11 +10,13 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/mem.h"
 #include "common/proc.h"
+#include "common/strv.h"
 
 extern char **environ;
 
@@ -91,6 +93,25 @@ Test(proc, a_failed_exec_is_an_error_here)
     cr_assert_not_null(strstr(err.text, "/no/such/dir"));
 }
 
+// A program that the next machine may have is no mistake of who named it.
+Test(proc, what_a_machine_cannot_give_now_is_told_from_a_wrong_name, .timeout = 20)
+{
+    char path[] = "/tmp/muster-busy-XXXXXX";
+    char *argv[] = {(char[]){"busy"}, NULL};
+    int fd = mkstemp(path);
+    cr_assert_geq(fd, 0);
+    cr_assert_eq(fchmod(fd, 0755), 0);
+    struct proc_spec spec = {.path = path, .argv = argv, .envp = environ};
+    ERR_AUTO err = ERR_INIT, none = ERR_INIT;
+    cr_assert_eq(proc_spawn(&spec, &err), -1); // ETXTBSY
+    cr_assert_eq(err.code, 125);
+    cr_assert_str_eq(err.kind, "PROGRAM_UNAVAILABLE");
+    close(fd);
+    cr_assert_eq(proc_spawn(&spec, &none), -1); // it is empty
+    cr_assert_eq(none.code, 126);
+    unlink(path);
+}
+
 // However few there are: an error that names them, never a child that seems to live.
 Test(proc, a_limit_of_descriptors_is_an_error_here, .timeout = 20)
 {
@@ -125,6 +146,25 @@ Test(proc, kills_descendants_that_made_sessions_of_their_own, .timeout = 20)
     while (waitpid(-1, NULL, 0) > 0);
     cr_assert_eq(errno, ECHILD);
     cr_assert_eq(proc_descendants_but(getpid(), NULL, 0, pids, 16), 0);
+}
+
+// Who cannot look has proven nothing.
+Test(proc, without_descriptors_nobody_is_taken_for_gone, .timeout = 20)
+{
+    struct rlimit before, none;
+    STRV_AUTO names = STRV_INIT;
+    pid_t pids[1];
+    cr_assert_eq(proc_descendants_but(getpid(), NULL, 0, pids, 1), 0);
+    getrlimit(RLIMIT_NOFILE, &before);
+    none = before;
+    none.rlim_cur = 0;
+    cr_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    cr_assert_eq(proc_descendants_but(getpid(), NULL, 0, pids, 1), 1);
+    cr_assert_eq(proc_kill_but(getpid(), SIGKILL, NULL, 0), 1);
+    proc_name_but(getpid(), NULL, 0, &names);
+    cr_assert_eq(names.n, 1);
+    cr_assert_not_null(strstr(names.v[0], "Too many open files"), "%s", names.v[0]);
+    setrlimit(RLIMIT_NOFILE, &before);
 }
 
 static void *wait_for_ever(void *arg)

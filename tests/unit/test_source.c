@@ -84,6 +84,23 @@ Test(source, a_missing_pod_is_named_and_asked_again, .timeout = 30)
     source_bed_stop(&b);
 }
 
+Test(source, a_resolv_conf_that_cannot_be_read_is_named, .timeout = 30)
+{
+    struct source_bed b;
+    source_bed_start(&b);
+    fakedns_destroy(b.server);
+    b.server = NULL; // whose address would stand for that of resolv.conf
+    strcpy(b.resolv_conf, "/dev/null");
+    cr_assert(!source_bed_begin(&b, SOURCE_DNS, "train"));
+    cr_assert_not_null(strstr(b.err.text, "/dev/null: HF_NOT_A_FILE"), "%s",
+                       b.err.text);
+    strcpy(b.resolv_conf, "/no/such/resolv.conf");
+    cr_assert(!source_bed_begin(&b, SOURCE_DNS, "train"));
+    cr_assert_not_null(strstr(b.err.text, "no nameserver in /no/such/resolv.conf"));
+    b.resolv_conf[0] = '\0';
+    source_bed_stop(&b);
+}
+
 Test(source, a_silent_server_is_named, .timeout = 30)
 {
     struct source_bed b;
@@ -99,13 +116,19 @@ Test(source, a_silent_server_is_named, .timeout = 30)
     source_bed_stop(&b);
 }
 
+// One pod, which has been found.
+static void begin_one(struct source_bed *b)
+{
+    source_bed_start(b);
+    fakedns_add(b->server, "train-0." SOURCE_BED_SERVICE, "A", "10.0.0.5");
+    cr_assert(source_bed_begin(b, SOURCE_PODS, "train-0.train"));
+    source_bed_expect_first(b, "train-0.train=10.0.0.5");
+}
+
 Test(source, a_recheck_finds_a_replacement, .timeout = 30)
 {
     struct source_bed b;
-    source_bed_start(&b);
-    fakedns_add(b.server, "train-0." SOURCE_BED_SERVICE, "A", "10.0.0.5");
-    cr_assert(source_bed_begin(&b, SOURCE_PODS, "train-0.train"));
-    source_bed_expect_first(&b, "train-0.train=10.0.0.5");
+    begin_one(&b);
     // The old pod is still listed beside the new one.
     fakedns_add(b.server, "train-0." SOURCE_BED_SERVICE, "A", "10.0.0.9");
     source_recheck(b.source, "train-0.train");
@@ -113,6 +136,22 @@ Test(source, a_recheck_finds_a_replacement, .timeout = 30)
     fakedns_remove(b.server, "train-0." SOURCE_BED_SERVICE);
     source_recheck(b.source, "train-0.train");
     source_bed_await(&b, "train-0.train!NXDOMAIN (train-0." SOURCE_BED_SERVICE ".)");
+    source_bed_stop(&b);
+}
+
+// While DNS has the old pod the name is asked in each round, which polls do for one name in
+// SOURCE_TURN rounds.
+Test(source, a_replacement_that_dns_shows_late_is_found, .timeout = 30)
+{
+    struct source_bed b;
+    begin_one(&b);
+    fakedns_clear_log(b.server);
+    source_recheck(b.source, "train-0.train");
+    source_bed_rounds(&b, 5);
+    cr_assert_geq(source_bed_asked(&b, "A train-0." SOURCE_BED_SERVICE), 4);
+    fakedns_remove(b.server, "train-0." SOURCE_BED_SERVICE);
+    fakedns_add(b.server, "train-0." SOURCE_BED_SERVICE, "A", "10.0.0.9");
+    source_bed_await(&b, "train-0.train=10.0.0.9");
     source_bed_stop(&b);
 }
 
@@ -126,10 +165,7 @@ static void recheck_again(int fd, short what, void *arg)
 Test(source, rechecks_without_pause_put_no_round_off, .timeout = 30)
 {
     struct source_bed b;
-    source_bed_start(&b);
-    fakedns_add(b.server, "train-0." SOURCE_BED_SERVICE, "A", "10.0.0.5");
-    cr_assert(source_bed_begin(&b, SOURCE_PODS, "train-0.train"));
-    source_bed_expect_first(&b, "train-0.train=10.0.0.5");
+    begin_one(&b);
     fakedns_remove(b.server, "train-0." SOURCE_BED_SERVICE);
     fakedns_add(b.server, "train-0." SOURCE_BED_SERVICE, "A", "10.0.0.9");
     struct event *again = event_new(b.base, -1, EV_PERSIST, recheck_again, &b);

@@ -10,7 +10,7 @@
 
 enum { MOST = 24 };
 
-// A job's members as text: "NAME=ADDRESS", '+' in front: its agent is attached.
+// A job's members as text: "NAME=ADDRESS", '+' in front: its agent is attached; '?': open.
 struct job {
     char name[MOST][32], address[MOST][48];
     struct succeed_member v[MOST];
@@ -48,9 +48,10 @@ static void job_parse(struct job *j, const char *text)
     char name[32], address[48];
     *j = (struct job){0};
     while (next_word(&text, name, address) != NULL) {
-        bool live = name[0] == '+';
-        job_add(j, name + live, strchr(address, '+') == address ? address + 1 : address,
-                live);
+        bool live = name[0] == '+', open = name[0] == '?';
+        job_add(j, name + (live || open),
+                strchr(address, '+') == address ? address + 1 : address, live);
+        j->v[j->n - 1].open = open;
     }
 }
 
@@ -134,6 +135,13 @@ static const struct {
      "a=10.0.0.1 c=10.0.0.3", "extra 1", 0},
     {"a new name fills the place of an address", "10.0.0.1", "c=10.0.0.3",
      "0 filled c=10.0.0.3", 0},
+    {"names that are made of addresses", "+10-0-0-1.t=10.0.0.1 10-0-0-2.t=10.0.0.2",
+     "10-0-0-1.t=10.0.0.1 10-0-0-9.t=10.0.0.9", "1 filled 10-0-0-9.t=10.0.0.9", 0},
+    {"the same in IPv6, and nothing is new", "+fd00--1.t=fd00::1 fd00--2.t=fd00::2",
+     "fd00--2.t=fd00::2 fd00--1.t=fd00::1", "", 0},
+    {"nobody has met it, and it is listed no longer",
+     "+a=10.0.0.1 ?b=10.0.0.2 ?c=10.0.0.3", "a=10.0.0.1 d=10.0.0.4 c=10.0.0.3",
+     "1 filled d=10.0.0.4", 0},
     {"an address gets a name", "+10.0.0.1 10.0.0.2", "a=10.0.0.1 b=10.0.0.2",
      "0 named (live) a=10.0.0.1, 1 named b=10.0.0.2", 0},
     {"a name becomes an address, or another name", "a=10.0.0.1 +b=10.0.0.2",

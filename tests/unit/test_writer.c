@@ -2,9 +2,12 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -127,11 +130,43 @@ Test(writer, a_full_disk_is_told_once_and_the_pipe_is_emptied, .timeout = 10)
     set_up(&b);
     cr_assert_eq(write(b.in[1], text, sizeof text), (ssize_t)sizeof text);
     close(b.in[1]);
-    writer_copy(b.in[0], full, b.status[1]);
+    writer_copy(b.in[0], full, b.status[1], false);
     cr_assert_eq(read(b.in[0], text, sizeof text), 0);
     cr_assert_eq(read(b.status[0], &f, sizeof f), (ssize_t)sizeof f);
     cr_assert_eq(f.errnum, ENOSPC);
     cr_assert_eq(read(b.status[0], &f, sizeof f), -1);
+    tear_down(&b);
+}
+
+// The file's limit stands for a disk: it is full in the middle of the second line.
+Test(writer, a_log_goes_on_when_there_is_room_again, .timeout = 10)
+{
+    struct bed b;
+    struct writer_failure f;
+    struct rlimit small = {.rlim_cur = 10, .rlim_max = RLIM_INFINITY}, room = small;
+    room.rlim_cur = RLIM_INFINITY;
+    set_up(&b);
+    CLEANUP_FREE char *path = writer_path(b.dir, 7, 1);
+    CLEANUP_CLOSE int log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    pid_t pid = fork();
+    if (pid == 0) {
+        signal(SIGXFSZ, SIG_IGN);
+        setrlimit(RLIMIT_FSIZE, &small);
+        close(b.in[1]);
+        fcntl(b.status[1], F_SETFL, 0);
+        writer_copy(b.in[0], log, b.status[1], true);
+        _exit(0);
+    }
+    cr_assert_eq(write(b.in[1], "first\nsecond\n", 13), 13);
+    poll(&(struct pollfd){.fd = b.status[0], .events = POLLIN}, 1, 5000);
+    cr_assert_eq(read(b.status[0], &f, sizeof f), (ssize_t)sizeof f);
+    cr_assert_eq(f.errnum, EFBIG);
+    cr_assert_eq(prlimit(pid, RLIMIT_FSIZE, &room, NULL), 0);
+    cr_assert_eq(write(b.in[1], "third\n", 6), 6);
+    close(b.in[1]);
+    cr_assert_eq(waitpid(pid, NULL, 0), pid);
+    expect_file(&b, 1, "first\nseco\nthird\n");
+    cr_assert_eq(read(b.status[0], &f, sizeof f), -1); // told once
     tear_down(&b);
 }
 
@@ -143,7 +178,7 @@ static pid_t start_copy(struct bed *b, int *writes)
     pid_t pid = fork();
     if (pid == 0) {
         close(b->in[1]);
-        writer_copy(b->in[0], sv[0], b->status[1]);
+        writer_copy(b->in[0], sv[0], b->status[1], false);
         _exit(0);
     }
     close(sv[0]);

@@ -1,0 +1,92 @@
+// What is left in shared memory: told once, with size and names, and only what is new.
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/shm_files.h"
+#include "common/mem.h"
+#include "common/strv.h"
+
+static char dir[64];
+
+static void set_up(void)
+{
+    snprintf(dir, sizeof dir, "/dev/shm/muster-test-XXXXXX");
+    cr_assert_not_null(mkdtemp(dir));
+}
+
+static int remove_one(const char *path, const struct stat *st, int type,
+                      struct FTW *ftw)
+{
+    return remove(path);
+}
+
+static void tear_down(void)
+{
+    nftw(dir, remove_one, 4, FTW_DEPTH | FTW_PHYS);
+}
+
+TestSuite(shm_files, .init = set_up, .fini = tear_down, .timeout = 20);
+
+static void make(const char *name, off_t bytes)
+{
+    CLEANUP_FREE char *path = xasprintf("%s/%s", dir, name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    cr_assert_geq(fd, 0);
+    cr_assert(bytes == 0 || posix_fallocate(fd, 0, bytes) == 0);
+    close(fd);
+}
+
+// A moment behind all that was made so far.
+static struct timespec later(void)
+{
+    struct timespec now = shm_files_now(), then = now;
+    while (now.tv_sec == then.tv_sec && now.tv_nsec == then.tv_nsec)
+        now = shm_files_now();
+    return now;
+}
+
+Test(shm_files, where_nothing_is_new_nothing_is_told)
+{
+    STRV_AUTO findings = STRV_INIT;
+    make("old", 4096);
+    struct timespec since = later();
+    shm_files_name(dir, &since, &findings);
+    shm_files_name("/dev/shm/no-such-directory", &since, &findings);
+    cr_assert_eq(findings.n, 0);
+}
+
+Test(shm_files, a_file_is_named_with_its_size)
+{
+    STRV_AUTO findings = STRV_INIT;
+    make("old", 4096);
+    struct timespec since = later();
+    make("nccl-a1b2c3", 3 << 19);
+    shm_files_name(dir, &since, &findings);
+    cr_assert_eq(findings.n, 1);
+    CLEANUP_FREE char *want = xasprintf("%s has 1 file of 1.5 MiB that was made", dir);
+    cr_assert_eq(strncmp(findings.v[0], want, strlen(want)), 0, "%s", findings.v[0]);
+    cr_assert_not_null(strstr(findings.v[0], ": nccl-a1b2c3; "));
+}
+
+Test(shm_files, what_is_no_file_is_not_counted_and_of_many_some_are_named)
+{
+    STRV_AUTO findings = STRV_INIT;
+    struct timespec since = later();
+    static const char *const names[] = {"a", "b", "c", "d", "e"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        make(names[i], 0);
+    CLEANUP_FREE char *sub = xasprintf("%s/sub", dir);
+    CLEANUP_FREE char *link = xasprintf("%s/link", dir);
+    cr_assert_eq(mkdir(sub, 0700), 0);
+    cr_assert_eq(symlink("a", link), 0);
+    shm_files_name(dir, &since, &findings);
+    cr_assert_eq(findings.n, 1);
+    cr_assert_not_null(strstr(findings.v[0], " has 5 files of 0.0 MiB that were made"));
+    cr_assert_not_null(strstr(findings.v[0], " and 2 more; "));
+}
