@@ -328,6 +328,7 @@ void attempt_destroy(struct attempt *at)
     loop_timer_free(at->bound);
     loop_timer_free(at->timer);
     loop_timer_free(at->over);
+    strv_free(&at->shm_before);
     free(at->role_file);
     free(at->tmpdir);
     free(at->why);

@@ -2,10 +2,9 @@
 #ifndef MUSTER_AGENT_ATTEMPT_INTERNAL_H
 #define MUSTER_AGENT_ATTEMPT_INTERNAL_H
 
-#include <time.h>
-
 #include "agent/attempt.h"
 #include "agent/attempt_fsm.h"
+#include "common/strv.h"
 #include "wire/chan.h"
 #include "wire/coll.h"
 #include "wire/coll_route.h"
@@ -43,15 +42,15 @@ struct attempt {
     unsigned strays_left; // rounds of looking for what a killed keeper left
 
     struct chan *pmixd;
-    int64_t oom_kills; // of this container when the first ranks were started
-    struct timespec
-        begun;            // when that was, as files are stamped (shm_files.h); 0: never
-    bool failed_here;     // a rank here did not end well, or may not have
-    char *tmpdir;         // of the PMIx server and the ranks' sessions; NULL: none
-    char *role_file;      // that its ranks read; NULL: the job has no roles
-    uint16_t master_port; // of the first world's rank 0, when that is here; else 0
-    bool pmix_used;       // a rank has called MPI_Init, over PMIx or PMI-1
-    int pmi_sock;         // takes the ranks' PMI sockets to the keeper; -1: no keeper
+    bool started_ranks;     // one at least, and of the moment before the first one:
+    int64_t oom_kills;      // of this container
+    struct strv shm_before; // what was in /dev/shm (shm_files.h)
+    bool failed_here;       // a rank here did not end well, or may not have
+    char *tmpdir;           // of the PMIx server and the ranks' sessions; NULL: none
+    char *role_file;        // that its ranks read; NULL: the job has no roles
+    uint16_t master_port;   // of the first world's rank 0, when that is here; else 0
+    bool pmix_used;         // a rank has called MPI_Init, over PMIx or PMI-1
+    int pmi_sock;           // takes the ranks' PMI sockets to the keeper; -1: no keeper
 
     struct handoff_wait *roll_wait; // for the pod's files; NULL: not any more
     char *roll_note;                // what READY says of them; NULL: nothing

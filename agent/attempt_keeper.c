@@ -337,8 +337,9 @@ void attempt_keeper_spawn(struct attempt *at, struct attempt_world *w,
                          .role_file = at->role_file,
                          .cpus = conf_of(at)->hello->cpus};
     Muster__Spawn *m = make_spawn(at, w, &e);
-    if (at->begun.tv_sec == 0) { // the first world that has ranks here
-        at->begun = shm_files_now();
+    if (!at->started_ranks) { // the first world that has ranks here
+        at->started_ranks = true;
+        shm_files_list("/dev/shm", &at->shm_before);
         at->oom_kills = oom_kills("");
     }
     chan_send_msg(at->keeper, &f, &m->base);

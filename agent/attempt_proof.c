@@ -44,8 +44,8 @@ static void look_at_port(const struct attempt *at, struct strv *findings)
 // Open MPI's files alone. Where the pod is shared others may have made it, too.
 static void look_at_shm(const struct attempt *at, struct strv *findings)
 {
-    if (at->failed_here && at->begun.tv_sec != 0 && session_owns_pod(at->session))
-        shm_files_name("/dev/shm", &at->begun, findings);
+    if (at->failed_here && at->started_ranks && session_owns_pod(at->session))
+        shm_files_name("/dev/shm", &at->shm_before, findings);
 }
 
 void attempt_proof(struct attempt *at, struct strv *findings)

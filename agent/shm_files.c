@@ -1,10 +1,12 @@
-// One look through a directory, without its subdirectories.
+// Looks through a directory, without its subdirectories.
 #include "agent/shm_files.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "common/buf.h"
@@ -19,30 +21,41 @@ struct found {
     struct buf names;
 };
 
-struct timespec shm_files_now(void)
+static int by_text(const void *a, const void *b)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME_COARSE, &now);
-    return now;
+    return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static bool is_since(const struct statx *st, const struct timespec *since)
+// A file that was made anew under the name of another has another inode, most times.
+static char *key_of(const struct dirent *d)
 {
-    const struct statx_timestamp *made =
-        (st->stx_mask & STATX_BTIME) != 0 ? &st->stx_btime : &st->stx_ctime;
-    return made->tv_sec > since->tv_sec ||
-           (made->tv_sec == since->tv_sec && made->tv_nsec >= since->tv_nsec);
+    return xasprintf("%ju %s", (uintmax_t)d->d_ino, d->d_name);
 }
 
-static void look_at(int dir, const char *name, const struct timespec *since,
-                    struct found *f)
+void shm_files_list(const char *path, struct strv *now)
 {
-    struct statx st;
-    if (statx(dir, name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, &st) <
-            0 ||
-        !S_ISREG(st.stx_mode) || !is_since(&st, since))
+    DIR *dir = opendir(path);
+    for (const struct dirent *d; dir != NULL && (d = readdir(dir)) != NULL;)
+        strv_add_steal(now, key_of(d));
+    if (dir != NULL)
+        closedir(dir);
+    if (now->n > 0)
+        qsort(now->v, now->n, sizeof *now->v, by_text);
+}
+
+static bool is_in(const struct strv *list, const struct dirent *d)
+{
+    CLEANUP_FREE char *key = key_of(d);
+    return list->n > 0 &&
+           bsearch(&key, list->v, list->n, sizeof *list->v, by_text) != NULL;
+}
+
+static void look_at(int dir, const char *name, struct found *f)
+{
+    struct stat st;
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
         return;
-    f->bytes += st.stx_blocks * BLOCK;
+    f->bytes += (uint64_t)st.st_blocks * BLOCK;
     if (f->n++ < SHOWN)
         buf_printf(&f->names, "%s%s", f->n > 1 ? ", " : "", name);
 }
@@ -60,13 +73,13 @@ static void tell(const char *path, struct found *f, struct strv *findings)
         f->n == 1 ? "was" : "were", names);
 }
 
-void shm_files_name(const char *path, const struct timespec *since,
-                    struct strv *findings)
+void shm_files_name(const char *path, const struct strv *before, struct strv *findings)
 {
     struct found f = {.names = BUF_INIT};
     DIR *dir = opendir(path);
     for (const struct dirent *d; dir != NULL && (d = readdir(dir)) != NULL;)
-        look_at(dirfd(dir), d->d_name, since, &f);
+        if (!is_in(before, d))
+            look_at(dirfd(dir), d->d_name, &f);
     if (dir != NULL)
         closedir(dir);
     if (f.n > 0)

@@ -1,18 +1,15 @@
-// Files that ranks have left in shared memory.
+// Files that ranks have left in shared memory. Which are new is told by a list from before and
+// not by their times: since Linux 6.13 tmpfs stamps files ahead of every clock that programs can
+// read at that price (multigrain timestamps), and clocks are set back.
 #ifndef MUSTER_AGENT_SHM_FILES_H
 #define MUSTER_AGENT_SHM_FILES_H
 
-#include <time.h>
-
 struct strv;
 
-// Now, by the clock that file systems stamp their files with.
-struct timespec shm_files_now(void);
-// Adds one text where `dir` has regular files that were made at `since` or later: how many,
-// their size, and some names. Who made them cannot be seen: that is the caller's to know.
-// Where the file system does not remember when a file was made its last change counts. Nothing
-// where `dir` cannot be read.
-void shm_files_name(const char *dir, const struct timespec *since,
-                    struct strv *findings);
+// Adds what is in `dir` now, for shm_files_name. Nothing where it cannot be read.
+void shm_files_list(const char *dir, struct strv *now);
+// Adds one text where `dir` has regular files that are not in `before`: how many, their size,
+// and some names. Who made them cannot be seen: that is the caller's to know.
+void shm_files_name(const char *dir, const struct strv *before, struct strv *findings);
 
 #endif

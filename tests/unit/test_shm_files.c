@@ -42,22 +42,14 @@ static void make(const char *name, off_t bytes)
     close(fd);
 }
 
-// A moment behind all that was made so far.
-static struct timespec later(void)
-{
-    struct timespec now = shm_files_now(), then = now;
-    while (now.tv_sec == then.tv_sec && now.tv_nsec == then.tv_nsec)
-        now = shm_files_now();
-    return now;
-}
-
 Test(shm_files, where_nothing_is_new_nothing_is_told)
 {
     STRV_AUTO findings = STRV_INIT;
     make("old", 4096);
-    struct timespec since = later();
-    shm_files_name(dir, &since, &findings);
-    shm_files_name("/dev/shm/no-such-directory", &since, &findings);
+    STRV_AUTO before = STRV_INIT;
+    shm_files_list(dir, &before);
+    shm_files_name(dir, &before, &findings);
+    shm_files_name("/dev/shm/no-such-directory", &before, &findings);
     cr_assert_eq(findings.n, 0);
 }
 
@@ -65,19 +57,48 @@ Test(shm_files, a_file_is_named_with_its_size)
 {
     STRV_AUTO findings = STRV_INIT;
     make("old", 4096);
-    struct timespec since = later();
+    STRV_AUTO before = STRV_INIT;
+    shm_files_list(dir, &before);
     make("nccl-a1b2c3", 3 << 19);
-    shm_files_name(dir, &since, &findings);
+    shm_files_name(dir, &before, &findings);
     cr_assert_eq(findings.n, 1);
     CLEANUP_FREE char *want = xasprintf("%s has 1 file of 1.5 MiB that was made", dir);
     cr_assert_eq(strncmp(findings.v[0], want, strlen(want)), 0, "%s", findings.v[0]);
     cr_assert_not_null(strstr(findings.v[0], ": nccl-a1b2c3; "));
 }
 
+// As clocks that are set back make it, and files that were moved there.
+Test(shm_files, an_old_file_that_came_since_is_new)
+{
+    STRV_AUTO findings = STRV_INIT, before = STRV_INIT;
+    shm_files_list(dir, &before);
+    make("came", 0);
+    CLEANUP_FREE char *path = xasprintf("%s/came", dir);
+    const struct timespec long_ago[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+    cr_assert_eq(utimensat(AT_FDCWD, path, long_ago, 0), 0);
+    shm_files_name(dir, &before, &findings);
+    cr_assert_eq(findings.n, 1);
+}
+
+Test(shm_files, a_name_that_another_file_took_is_new)
+{
+    STRV_AUTO findings = STRV_INIT, before = STRV_INIT;
+    make("taken", 0);
+    make("other", 0);
+    shm_files_list(dir, &before);
+    CLEANUP_FREE char *from = xasprintf("%s/other", dir);
+    CLEANUP_FREE char *to = xasprintf("%s/taken", dir);
+    cr_assert_eq(rename(from, to), 0);
+    shm_files_name(dir, &before, &findings);
+    cr_assert_eq(findings.n, 1);
+    cr_assert_not_null(strstr(findings.v[0], ": taken; "));
+}
+
 Test(shm_files, what_is_no_file_is_not_counted_and_of_many_some_are_named)
 {
     STRV_AUTO findings = STRV_INIT;
-    struct timespec since = later();
+    STRV_AUTO before = STRV_INIT;
+    shm_files_list(dir, &before);
     static const char *const names[] = {"a", "b", "c", "d", "e"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         make(names[i], 0);
@@ -85,7 +106,7 @@ Test(shm_files, what_is_no_file_is_not_counted_and_of_many_some_are_named)
     CLEANUP_FREE char *link = xasprintf("%s/link", dir);
     cr_assert_eq(mkdir(sub, 0700), 0);
     cr_assert_eq(symlink("a", link), 0);
-    shm_files_name(dir, &since, &findings);
+    shm_files_name(dir, &before, &findings);
     cr_assert_eq(findings.n, 1);
     cr_assert_not_null(strstr(findings.v[0], " has 5 files of 0.0 MiB that were made"));
     cr_assert_not_null(strstr(findings.v[0], " and 2 more; "));
