@@ -25,8 +25,7 @@ static const struct {
     uint32_t ms;
     const char *text;
 } bounds[ATTEMPT_STATES] = {
-    [ATTEMPT_PREPARING] = {30000, "the PMIx server (muster-pmixd) was not ready within "
-                                  "30 s"},
+    [ATTEMPT_PREPARING] = {30000, NULL}, // attempt_world_missing
     [ATTEMPT_READY] = {120000,
                        "no GO came within 120 s after READY; does muster hang?"},
     [ATTEMPT_STARTING] = {30000, "the keeper did not start the ranks within 30 s"},
@@ -197,9 +196,10 @@ static void stop(struct attempt *at, const Muster__Stop *how)
     if (at->state != ATTEMPT_STOPPING)
         return;
     if (at->keeper != NULL) {
+        uint64_t graces = (uint64_t)how->pre_stop_ms + how->grace_ms;
         attempt_keeper_stop(at, how);
-        loop_timer_arm(at->bound, (uint64_t)how->pre_stop_ms + how->grace_ms +
-                                      KEEPER_KILL_MS + KEEPER_DRAIN_MS + STOP_SLACK_MS);
+        loop_timer_arm(at->bound, (at->started_ranks ? graces : 0) + KEEPER_KILL_MS +
+                                      KEEPER_DRAIN_MS + STOP_SLACK_MS);
     } else if (at->strays_left == 0) {
         stopped(at, &nobody); // there never was a keeper
     }
@@ -271,7 +271,12 @@ static void on_bound(int fd, short what, void *arg)
         attempt_keeper_kill(at);
         return;
     }
-    err_set(&err, "%s", bounds[at->state].text);
+    if (at->state == ATTEMPT_PREPARING) {
+        CLEANUP_FREE char *missing = attempt_world_missing(at);
+        err_set(&err, "%s within %u s", missing, bounds[at->state].ms / 1000);
+    } else {
+        err_set(&err, "%s", bounds[at->state].text);
+    }
     attempt_fail(at, &err);
 }
 

@@ -21,11 +21,12 @@ struct attempt_world {
     Muster__Prepare *prepare;         // owned
     const Muster__Position *position; // NULL: none of its ranks are here
     uint32_t index;                   // of the position
-    char **programs;                  // owned, resolved path of each app
+    char **programs;                  // owned, path of each app; NULL: not found yet
     Muster__PmixReady *pmix_ready;    // owned
     struct attempt_rank *ranks;       // owned, by local rank
     struct pmi1 *pmi1; // of its ranks here; NULL: none, or not started yet
-    bool begun;        // READY or FAILED is due, or was sent
+    bool begun;        // READY or FAILED is due, or was sent:
+    bool said;
 };
 
 struct attempt {
@@ -42,19 +43,18 @@ struct attempt {
     unsigned strays_left; // rounds of looking for what a killed keeper left
 
     struct chan *pmixd;
-    bool started_ranks;     // one at least, and of the moment before the first one:
-    int64_t oom_kills;      // of this container
-    struct strv shm_before; // what was in /dev/shm (shm_files.h)
-    bool failed_here;       // a rank here did not end well, or may not have
-    char *tmpdir;           // of the PMIx server and the ranks' sessions; NULL: none
-    char *role_file;        // that its ranks read; NULL: the job has no roles
-    uint16_t master_port;   // of the first world's rank 0, when that is here; else 0
-    bool pmix_used;         // a rank has called MPI_Init, over PMIx or PMI-1
-    int pmi_sock;           // takes the ranks' PMI sockets to the keeper; -1: no keeper
+    int64_t oom_kills;      // of this container when the first ranks were started
+    struct strv shm_before; // what was in /dev/shm then (shm_files.h)
+    bool started_ranks;
+    bool failed_here;     // a rank here did not end well, or may not have
+    char *tmpdir;         // of the PMIx server and the ranks' sessions; NULL: none
+    char *role_file;      // that its ranks read; NULL: the job has no roles
+    uint16_t master_port; // of the first world's rank 0, when that is here; else 0
+    bool pmix_used;       // a rank has called MPI_Init, over PMIx or PMI-1
+    int pmi_sock;         // takes the ranks' PMI sockets to the keeper; -1: no keeper
 
     struct handoff_wait *roll_wait; // for the pod's files; NULL: not any more
     char *roll_note;                // what READY says of them; NULL: nothing
-    bool prepared;                  // all else of the first world is
 
     struct modex *modex; // that other pods ask of our ranks
 
@@ -89,8 +89,12 @@ void attempt_rank_said(struct attempt *at, struct attempt_rank *r, bool finalize
 int attempt_world_add(struct attempt *at, Muster__Prepare *prepare, struct err *err);
 // Starts preparing the newest world; READY or FAILED goes up later.
 void attempt_world_begin(struct attempt *at);
-// READY, once its programs, the keeper and the PMIx server are.
-void attempt_world_prepared(struct attempt *at, struct attempt_world *w);
+// READY, once nothing is missing; after each thing that may have been the last.
+void attempt_world_check(struct attempt *at, struct attempt_world *w);
+// What READY of the newest world waits for, as a text; caller frees.
+char *attempt_world_missing(const struct attempt *at);
+// The keeper's answer.
+void attempt_world_found(struct attempt *at, const Muster__LookupDone *m);
 void attempt_world_free(struct attempt_world *w);
 // By namespace, NULL when there is none.
 struct attempt_world *attempt_world_find(const struct attempt *at, const char *nspace);
@@ -102,6 +106,8 @@ struct attempt_world *attempt_world_of(const struct attempt *at, uint32_t number
 
 // attempt_keeper.c: the keeper process and its frames.
 int attempt_keeper_start(struct attempt *at, struct err *err);
+// Where are they? attempt_world_found has the answer.
+void attempt_keeper_look_up(struct attempt *at, const Muster__Lookup *m);
 void attempt_keeper_spawn(struct attempt *at, struct attempt_world *w,
                           const Muster__Go *go);
 void attempt_keeper_stop(struct attempt *at, const Muster__Stop *stop);
@@ -133,8 +139,6 @@ void attempt_pmix_lost(struct attempt *at);
 
 // attempt_roll.c: the pod's files, which READY of the first world waits for.
 void attempt_roll_wait(struct attempt *at);
-// All else is prepared: READY comes when they are, if they still are not, or not at all.
-bool attempt_roll_is_awaited(struct attempt *at);
 void attempt_roll_end(struct attempt *at);
 
 // attempt_roles.c: the file that tells the ranks where other roles are.

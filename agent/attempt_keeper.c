@@ -127,10 +127,19 @@ static void on_failed(struct attempt *at, const struct frame *f)
     cannot_start(at, &err);
 }
 
+static void on_found(struct attempt *at, const struct frame *f)
+{
+    Muster__LookupDone *m = msg_unpack(f, &muster__lookup_done__descriptor, NULL);
+    if (m != NULL)
+        attempt_world_found(at, m);
+    msg_free(m);
+}
+
 static void on_frame(void *arg, const struct frame *f)
 {
     struct attempt *at = arg;
     switch (f->kind) {
+    case FRAME_LOOKUP_DONE: on_found(at, f); break;
     case FRAME_STARTED:
         attempt_event(at, ATTEMPT_EV_STARTED);
         relay_up(at, f);
@@ -231,8 +240,6 @@ static void own_kit(struct attempt *at, struct kit *kit)
     at->pmi_sock = kit->pmi;
     if (kit->pmixd >= 0)
         attempt_pmix_start(at, kit->pmixd);
-    else
-        attempt_world_prepared(at, at->worlds[at->nworlds - 1]);
 }
 
 int attempt_keeper_start(struct attempt *at, struct err *err)
@@ -253,8 +260,15 @@ int attempt_keeper_start(struct attempt *at, struct err *err)
     return 0;
 }
 
+void attempt_keeper_look_up(struct attempt *at, const Muster__Lookup *m)
+{
+    struct frame f = attempt_header(at, FRAME_LOOKUP);
+    if (at->keeper != NULL)
+        chan_send_msg(at->keeper, &f, &m->base);
+}
+
 // With the placeholders of a node's command filled in, but for the program's own name, which
-// was resolved before.
+// was looked up before.
 static void make_argv(const struct rank_env *e, const Muster__App *app,
                       struct strv *args)
 {

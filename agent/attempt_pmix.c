@@ -104,8 +104,7 @@ static void on_ready(struct attempt *at, const struct frame *f)
         attempt_fail(at, &err);
     } else if (w != NULL && w->pmix_ready == NULL) {
         w->pmix_ready = m;
-        if (w->begun) // a server that starts late gets the earlier worlds, too
-            attempt_world_prepared(at, w);
+        attempt_world_check(at, w);
         return;
     }
     msg_free(m);

@@ -17,8 +17,7 @@ static void on_files(void *arg, const struct err *failure, const char *note)
         return;
     }
     at->roll_note = note != NULL ? xstrdup(note) : NULL;
-    if (at->prepared)
-        attempt_world_prepared(at, at->worlds[0]);
+    attempt_world_check(at, at->worlds[0]);
 }
 
 void attempt_roll_wait(struct attempt *at)
@@ -26,12 +25,6 @@ void attempt_roll_wait(struct attempt *at)
     struct agent *a = session_agent(at->session);
     at->roll_wait =
         handoff_wait(agent_handoff(a), session_claim(at->session), on_files, at);
-}
-
-bool attempt_roll_is_awaited(struct attempt *at)
-{
-    at->prepared = true;
-    return at->roll_wait != NULL || at->state == ATTEMPT_FAILED;
 }
 
 void attempt_roll_end(struct attempt *at)

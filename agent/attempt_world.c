@@ -15,7 +15,6 @@
 #include "agent/pmi1.h"
 #include "agent/preflight.h"
 #include "common/mem.h"
-#include "common/proc.h"
 #include "common/strv.h"
 #include "wire/msg.h"
 
@@ -133,33 +132,36 @@ static void make_wdir_absolute(Muster__App *app)
     app->wdir = whole;
 }
 
-static char *resolve(const Muster__Prepare *p, Muster__App *app, struct err *err)
+static int check_apps(const Muster__Prepare *p, struct err *err)
 {
-    make_wdir_absolute(app);
-    const char *dir = app->wdir[0] != '\0' ? app->wdir : NULL;
-    if (app->n_argv == 0) {
-        err_set(err, "PREPARE without a program");
-        return NULL;
-    }
-    if (dir != NULL && access(dir, X_OK) < 0) {
-        err_set_errno(err, errno, "working directory %s (--wdir)", dir);
-        return NULL;
-    }
-    return proc_resolve(app->argv[0], path_of_ranks(p, app), dir, err);
+    size_t named = 0;
+    for (size_t i = 0; i < p->n_apps; i++)
+        named += p->apps[i]->n_argv > 0;
+    if (named > 0 && named == p->n_apps)
+        return 0;
+    err_set(err, "PREPARE without a program");
+    return -1;
 }
 
-static int resolve_all(struct attempt_world *w, struct err *err)
+static void look_up(struct attempt *at, struct attempt_world *w)
 {
     const Muster__Prepare *p = w->prepare;
-    w->programs = xcalloc(p->n_apps, sizeof *w->programs);
-    if (p->n_apps == 0) {
-        err_set(err, "PREPARE without a program");
-        return -1;
+    CLEANUP_FREE Muster__LookupProgram *programs = xcalloc(p->n_apps, sizeof *programs);
+    CLEANUP_FREE Muster__LookupProgram **list = xcalloc(p->n_apps, sizeof *list);
+    for (size_t i = 0; i < p->n_apps; i++) {
+        const char *path = path_of_ranks(p, p->apps[i]);
+        make_wdir_absolute(p->apps[i]);
+        muster__lookup_program__init(&programs[i]);
+        programs[i].name = p->apps[i]->argv[0];
+        programs[i].path = (char *)(uintptr_t)(path != NULL ? path : ""); // only read
+        programs[i].wdir = p->apps[i]->wdir;
+        list[i] = &programs[i];
     }
-    for (size_t i = 0; i < p->n_apps; i++)
-        if ((w->programs[i] = resolve(p, p->apps[i], err)) == NULL)
-            return -1;
-    return 0;
+    Muster__Lookup m = MUSTER__LOOKUP__INIT;
+    m.world = p->world;
+    m.programs = list;
+    m.n_programs = p->n_apps;
+    attempt_keeper_look_up(at, &m);
 }
 
 static int make_tmpdir(struct attempt *at, struct err *err)
@@ -179,26 +181,27 @@ static int make_tmpdir(struct attempt *at, struct err *err)
 
 static int prepare(struct attempt *at, struct attempt_world *w, struct err *err)
 {
-    if (w->position != NULL && resolve_all(w, err) < 0)
+    if (w->position != NULL && check_apps(w->prepare, err) < 0)
         return -1;
     if (at->keeper == NULL) { // the PMIx server gets all worlds as it starts
         if ((at->tmpdir == NULL && make_tmpdir(at, err) < 0) ||
-            attempt_roles_begin(at, err) < 0)
+            attempt_roles_begin(at, err) < 0 || attempt_keeper_start(at, err) < 0)
             return -1;
-        return attempt_keeper_start(at, err);
+    } else if (at->worlds[0]->prepare->pmix) {
+        attempt_pmix_setup(at, w);
     }
-    if (at->worlds[0]->prepare->pmix)
-        attempt_pmix_setup(at, w); // ready with its answer
-    else
-        attempt_world_prepared(at, w);
+    if (w->position != NULL)
+        look_up(at, w);
+    attempt_world_check(at, w);
     return 0;
 }
 
 // The first one that cannot be prepared here leaves nothing; a further one concerns only
 // whoever spawned it.
-static void cannot_prepare(struct attempt *at, const struct attempt_world *w,
+static void cannot_prepare(struct attempt *at, struct attempt_world *w,
                            const struct err *err)
 {
+    w->said = true;
     if (w->prepare->world == 0)
         attempt_fail(at, err);
     else
@@ -245,17 +248,45 @@ static int pick_master_port(struct attempt *at, uint32_t *picked, struct err *er
     return port != 0 ? 0 : -1;
 }
 
-void attempt_world_prepared(struct attempt *at, struct attempt_world *w)
+static bool lacks_programs(const struct attempt_world *w)
+{
+    return w->position != NULL && w->programs == NULL;
+}
+
+static bool lacks_pmix(const struct attempt *at, const struct attempt_world *w)
+{
+    return at->worlds[0]->prepare->pmix && w->pmix_ready == NULL;
+}
+
+static bool lacks_files(const struct attempt *at, const struct attempt_world *w)
+{
+    return w->prepare->world == 0 && at->roll_wait != NULL;
+}
+
+char *attempt_world_missing(const struct attempt *at)
+{
+    const struct attempt_world *w = at->worlds[at->nworlds - 1];
+    if (!lacks_programs(w))
+        return xstrdup(lacks_pmix(at, w)
+                           ? "the PMIx server (muster-pmixd) was not ready"
+                           : "the pod's hosts and hostfiles were not ready");
+    const Muster__App *app = w->prepare->apps[0];
+    const char *dir = app->wdir[0] != '\0' ? app->wdir : ".";
+    return xasprintf("program %s, its PATH or working directory %s: "
+                     "the file system did not answer",
+                     app->argv[0], dir);
+}
+
+static void say_ready(struct attempt *at, struct attempt_world *w)
 {
     ERR_AUTO err = ERR_INIT;
     Muster__Ready m = MUSTER__READY__INIT;
-    if (w->prepare->world == 0 && attempt_roll_is_awaited(at))
-        return;
     m.world = w->prepare->world;
     if (w->index == 0 && pick_master_port(at, &m.master_port, &err) < 0) {
         cannot_prepare(at, w, &err);
         return;
     }
+    w->said = true;
     if (w->prepare->world == 0)
         at->master_port = (uint16_t)m.master_port;
     STRV_AUTO warnings = STRV_INIT;
@@ -271,4 +302,35 @@ void attempt_world_prepared(struct attempt *at, struct attempt_world *w)
     if (w->position != NULL)
         attempt_event(at, ATTEMPT_EV_PREPARED);
     attempt_up(at, FRAME_READY, &m.base);
+}
+
+// Not of an earlier world, which a PMIx server that starts late gets, too.
+static bool is_due(const struct attempt *at, const struct attempt_world *w)
+{
+    return w->begun && !w->said && at->state < ATTEMPT_FAILED;
+}
+
+void attempt_world_check(struct attempt *at, struct attempt_world *w)
+{
+    if (is_due(at, w) && !lacks_programs(w) && !lacks_pmix(at, w) &&
+        !lacks_files(at, w))
+        say_ready(at, w);
+}
+
+void attempt_world_found(struct attempt *at, const Muster__LookupDone *m)
+{
+    ERR_AUTO err = ERR_INIT;
+    struct attempt_world *w = m->world < at->nworlds ? at->worlds[m->world] : NULL;
+    if (w == NULL || !is_due(at, w) || !lacks_programs(w))
+        return;
+    if (m->error[0] != '\0' || m->n_paths != w->prepare->n_apps) {
+        err_set_kind(&err, NULL, (int)m->code, "%s",
+                     m->error[0] != '\0' ? m->error : "not all programs were found");
+        cannot_prepare(at, w, &err);
+        return;
+    }
+    w->programs = xcalloc(m->n_paths, sizeof *w->programs);
+    for (size_t i = 0; i < m->n_paths; i++)
+        w->programs[i] = xstrdup(m->paths[i]);
+    attempt_world_check(at, w);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/keeper_kin.h"
+#include "agent/keeper_lookup.h"
 #include "agent/keeper_ranks.h"
 #include "agent/keeper_send.h"
 #include "agent/keeper_state.h"
@@ -263,6 +264,27 @@ static void on_grace(evutil_socket_t fd, short what, void *arg)
 
 // ---- messages in ------------------------------------------------------------
 
+// It stands by no more; for whoever looks at the pod's processes.
+static void be_of_a_job(void)
+{
+    prctl(PR_SET_NAME, "keeper (job)");
+}
+
+static void on_lookup(const struct keeper *k, const struct frame *f)
+{
+    be_of_a_job();
+    ERR_AUTO err = ERR_INIT;
+    STRV_AUTO paths = STRV_INIT;
+    Muster__Lookup *m = msg_unpack(f, &muster__lookup__descriptor, &err);
+    if (m == NULL)
+        log_error(k->log, "from the agent: %s", err_text(&err));
+    else if (keeper_lookup(m, &paths, &err) < 0)
+        strv_free(&paths);
+    if (m != NULL)
+        keeper_send_found(&k->send, m->world, &paths, &err);
+    msg_free(m);
+}
+
 // The first one that fails takes everything along; what an earlier one started runs on.
 static void spawn_failed(struct keeper *k)
 {
@@ -280,7 +302,7 @@ static void on_spawn(struct keeper *k, const struct frame *f)
         log_warn(k->log, "SPAWN ignored in state %s", keeper_state_name(k->state));
         return;
     }
-    prctl(PR_SET_NAME, "keeper (job)");
+    be_of_a_job();
     size_t before = keeper_ranks_count(k->ranks);
     Muster__Spawn *m = msg_unpack(f, &muster__spawn__descriptor, &k->failure);
     if (m != NULL && keeper_ranks_start(k->ranks, m, &k->failure) == 0) {
@@ -356,6 +378,7 @@ static void on_frame(void *arg, const struct frame *f)
     k->send.head =
         (struct frame){.job = f->job, .term = f->term, .attempt = f->attempt};
     switch (f->kind) {
+    case FRAME_LOOKUP: on_lookup(k, f); break;
     case FRAME_SPAWN: on_spawn(k, f); break;
     case FRAME_SIGNAL:
     case FRAME_STOP:

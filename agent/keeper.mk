@@ -5,6 +5,7 @@ agent_libkeeper_a_SOURCES = \
 	%D%/inspector_fsm.c %D%/inspector_fsm.h \
 	%D%/keeper.c %D%/keeper.h \
 	%D%/keeper_kin.c %D%/keeper_kin.h \
+	%D%/keeper_lookup.c %D%/keeper_lookup.h \
 	%D%/keeper_main.c %D%/keeper_main.h \
 	%D%/keeper_ranks.c %D%/keeper_ranks.h \
 	%D%/keeper_send.c %D%/keeper_send.h \

@@ -2,13 +2,13 @@
 #include "agent/keeper_ranks.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "agent/keeper_lookup.h"
 #include "agent/keeper_state.h"
 #include "agent/rank_fds.h"
 #include "agent/rank_io.h"
@@ -123,17 +123,7 @@ static int check_program(const Muster__Program *p, struct err *err)
         return lacks("a program", err);
     if (p->n_argv == 0)
         return lacks("an argv", err);
-    if (p->wdir[0] == '\0')
-        return 0;
-    CLEANUP_CLOSE int dir = open(p->wdir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (dir >= 0 && faccessat(dir, ".", X_OK, 0) == 0)
-        return 0;
-    int why = errno;
-    err_set_kind(err, "WDIR", 125,
-                 "working directory %s: %s (it has to be there in every pod; --wdir "
-                 "names another)",
-                 p->wdir, strerror(why));
-    return -1;
+    return p->wdir[0] != '\0' ? keeper_lookup_wdir(p->wdir, err) : 0;
 }
 
 static int check_spawn(const Muster__Spawn *spawn, struct err *err)

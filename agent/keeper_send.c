@@ -41,6 +41,19 @@ void keeper_send_failed(const struct keeper_send *s, const struct err *why)
     send_msg(s, FRAME_FAILED, &m.base);
 }
 
+void keeper_send_found(const struct keeper_send *s, uint32_t world,
+                       const struct strv *paths, const struct err *why)
+{
+    Muster__LookupDone m = MUSTER__LOOKUP_DONE__INIT;
+    CLEANUP_FREE char *text = xstrdup(why->text != NULL ? err_text(why) : "");
+    m.world = world;
+    m.paths = paths->v;
+    m.n_paths = paths->n;
+    m.error = text;
+    m.code = (uint32_t)why->code;
+    send_msg(s, FRAME_LOOKUP_DONE, &m.base);
+}
+
 void keeper_send_output(const struct keeper_send *s, uint32_t rank, uint32_t stream,
                         const uint8_t *data, size_t len, bool eof)
 {

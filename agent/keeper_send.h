@@ -31,6 +31,9 @@ struct keeper_proof {
 void keeper_send_started(const struct keeper_send *s, const struct keeper_ranks *ranks,
                          size_t first);
 void keeper_send_failed(const struct keeper_send *s, const struct err *why);
+// All their paths, or why they were not found (code, text of `why`).
+void keeper_send_found(const struct keeper_send *s, uint32_t world,
+                       const struct strv *paths, const struct err *why);
 void keeper_send_output(const struct keeper_send *s, uint32_t rank, uint32_t stream,
                         const uint8_t *data, size_t len, bool eof);
 void keeper_send_exited(const struct keeper_send *s, uint32_t rank, pid_t pid,

@@ -225,18 +225,18 @@ static pid_t spawn(const struct agent_conf *conf, const struct pipes *p,
         strv_add(&all, conf->environ[i]);
     for (size_t i = 0; i < env->n; i++)
         strv_putenv(&all, env->v[i]);
+    // The home may be on a file system that hangs: the shell goes there, not the agent.
     strv_add(&argv, "sh");
-    if (command != NULL) {
-        strv_add(&argv, "-c");
+    strv_add(&argv, "-c");
+    strv_add(&argv, "cd \"${HOME:-/}\" 2>/dev/null; exec /bin/sh ${1+-c \"$1\" sh}");
+    strv_add(&argv, "sh");
+    if (command != NULL)
         strv_add(&argv, command);
-    }
-    const char *home = strv_getenv(&all, "HOME");
     struct proc_fd fds[] = {{p->theirs[0], 0}, {p->theirs[1], 1}, {p->theirs[2], 2}};
     struct proc_spec spec = {.path = "/bin/sh",
                              .argv = argv.v,
                              .envp = all.v,
-                             .dir =
-                                 home != NULL && access(home, X_OK) == 0 ? home : "/",
+                             .dir = "/",
                              .fds = fds,
                              .nfds = 3,
                              .own_session = true};

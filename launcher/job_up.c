@@ -253,7 +253,8 @@ static void on_output(struct job *j, const struct frame *f)
 static void on_taken(struct job *j, const struct frame *f)
 {
     Muster__Credit *m = msg_unpack(f, &muster__credit__descriptor, NULL);
-    if (m != NULL && m->stream == 0 && j->input != NULL)
+    if (m != NULL && m->stream == 0 && j->input != NULL &&
+        job_rank_is_at(j, f->src, m->rank))
         input_taken(j->input, m->rank, m->bytes);
     msg_free(m);
 }

@@ -56,6 +56,8 @@ const char *frame_kind_name(uint16_t kind)
         [FRAME_PMIX_CLIENT] = "PMIX_CLIENT",
         [FRAME_PMIX_LOG] = "PMIX_LOG",
         [FRAME_SPAWN] = "SPAWN",
+        [FRAME_LOOKUP] = "LOOKUP",
+        [FRAME_LOOKUP_DONE] = "LOOKUP_DONE",
         [FRAME_ASK] = "ASK",
         [FRAME_ANSWER] = "ANSWER",
         [FRAME_ALIVE] = "ALIVE",

@@ -80,6 +80,8 @@ enum frame_kind {
     FRAME_PMIX_CLIENT = 62,   // muster-pmixd to agent: PmixClient
     FRAME_PMIX_LOG = 63,      // muster-pmixd to agent: PmixLog
     FRAME_SPAWN = 70,         // agent to keeper: Spawn
+    FRAME_LOOKUP = 71,        // agent to keeper: Lookup
+    FRAME_LOOKUP_DONE = 72,   // keeper to agent: LookupDone
     FRAME_ASK = 80,           // u Ask: also of a client to an agent
     FRAME_ANSWER = 81,        // d Answer
     FRAME_ALIVE = 82,         // u no body: is the launcher there? d no body: it is

@@ -45,7 +45,7 @@ def kvwire(address=b"10.0.0.1", port=20123, status=0, sources=2, n=4):
     ready = b"MKR1" + struct.pack("<IQII", status, 9, sources, 0)
     data = b"MKD2" + struct.pack("<I", status) + model + struct.pack("<Q", 9) + part
     data += struct.pack("<IIQ", n, 0, 2 * 2 * n * 3 * 8 * 4)
-    return pull + ready + data + address.ljust(48, b"\0") + struct.pack("<I", port) + part
+    return pull + ready + data + address.ljust(48, b"\0") + struct.pack("<I", port) + part + b"MKE1" + struct.pack("<I", 0x600D)
 
 
 put("kvwire", "good", kvwire())

@@ -1,5 +1,5 @@
-// libFuzzer target for what prefill and decode ranks hear from each other: a pull, a ready, a data and
-// a source, as they are sent; what is cut off is zero.
+// libFuzzer target for what prefill and decode ranks hear from each other: a pull, a ready, a data,
+// a source and an end, as they are sent; what is cut off is zero.
 #include <string.h>
 
 #include "demand.h"
@@ -13,6 +13,7 @@ struct input {
     struct kvwire_ready ready;
     struct kvwire_data data;
     struct kvwire_source source;
+    struct kvwire_end end;
 };
 
 static bool is_in(uint64_t at, uint64_t n, uint64_t in, uint64_t in_n)
@@ -70,6 +71,15 @@ static void check_data(const struct kvwire_data *d, const struct kvwire_pull *pu
                "data that was not asked for");
 }
 
+static void check_end(const struct kvwire_end *e)
+{
+    ERR_AUTO err = ERR_INIT;
+    if (kvwire_check_end(e, 0x600d, &err) < 0)
+        demand_error(&err);
+    else
+        demand(e->crc == 0x600d, "another checksum");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input in = {0};
@@ -79,6 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_ready(&in.ready);
     check_source(&in.source);
     check_data(&in.data, &in.pull);
+    check_end(&in.end);
     kvwire_status_text(in.ready.status);
     return 0;
 }
